@@ -1,0 +1,53 @@
+// Errors that a user can cause. Each message is one line: what, where, the value, what was allowed,
+// what to do.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace grbm {
+
+// The base of the family. `exit_code` is the sysexits code with which the command line ends.
+class Error : public std::runtime_error {
+ public:
+  Error(const std::string& message, int exit_code)
+      : std::runtime_error(message), exit_code_(exit_code) {}
+  int exit_code() const { return exit_code_; }
+
+ private:
+  int exit_code_;
+};
+
+// A setting, a command line or a combination of them that cannot work.
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(const std::string& message) : Error(message, 64) {}
+};
+
+// Input that is not what it should be: shapes, types, corrupt files.
+class DataError : public Error {
+ public:
+  explicit DataError(const std::string& message) : Error(message, 65) {}
+};
+
+// A computation that left the finite numbers.
+class NumericError : public Error {
+ public:
+  explicit NumericError(const std::string& message) : Error(message, 70) {}
+};
+
+// A file that cannot be read or written.
+class IoError : public Error {
+ public:
+  explicit IoError(const std::string& message) : Error(message, 74) {}
+};
+
+namespace internal {
+[[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
+}  // namespace internal
+
+// A bug in this library, never a user's mistake: aborts.
+#define GRBM_CHECK(condition) \
+  ((condition) ? (void)0 : ::grbm::internal::CheckFailed(#condition, __FILE__, __LINE__))
+
+}  // namespace grbm

@@ -1,0 +1,7 @@
+#include "grbm/core/version.h"
+
+namespace grbm {
+
+std::string Version() { return GRBM_VERSION; }
+
+}  // namespace grbm
