@@ -1,0 +1,65 @@
+// The Gaussian-Bernoulli restricted Boltzmann machine: its parameters and what is derived from them.
+// Equation numbers refer to docs/math.md.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+
+namespace grbm {
+
+// The four parameters, and anything else of their shape: gradients, moments.
+struct Parameters {
+  Matrix W;                    // visible × hidden
+  std::vector<float> b;        // hidden
+  std::vector<float> mu;       // visible
+  std::vector<float> log_var;  // visible
+
+  Parameters() = default;
+  // All zero.
+  Parameters(Index visible, Index hidden);
+
+  bool operator==(const Parameters&) const = default;
+};
+
+// A model is its parameters, checked: shapes fit, every number is finite, and log_var is at least log(variance_floor).
+class Model {
+ public:
+  static constexpr double kDefaultVarianceFloor = 1e-8;
+
+  // Throws DataError that names the parameter and the place where one is not as it should be. Variances below the
+  // floor are raised to it.
+  explicit Model(Parameters parameters, double variance_floor = kDefaultVarianceFloor);
+
+  // The start of training: W ~ N(0, initial_variance / (visible + hidden)), biases 0.              [math.md (30)]
+  static Model Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance = 1.0,
+                       double variance_floor = kDefaultVarianceFloor);
+
+  Index visible() const { return parameters_.W.rows(); }
+  Index hidden() const { return parameters_.W.cols(); }
+
+  const Parameters& parameters() const { return parameters_; }
+  ConstMatrix W() const { return parameters_.W; }
+  std::span<const float> b() const { return parameters_.b; }
+  std::span<const float> mu() const { return parameters_.mu; }
+  std::span<const float> log_var() const { return parameters_.log_var; }
+  double variance_floor() const { return variance_floor_; }
+
+  // σ², 1/σ² and their mean, computed once.
+  std::span<const float> variance() const { return variance_; }
+  std::span<const float> inverse_variance() const { return inverse_variance_; }
+  double mean_variance() const { return mean_variance_; }
+
+  // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                             [math.md (8)]
+  Model Tempered(double temperature) const;
+
+ private:
+  Parameters parameters_;
+  double variance_floor_;
+  std::vector<float> variance_;
+  std::vector<float> inverse_variance_;
+  double mean_variance_ = 0;
+};
+
+}  // namespace grbm

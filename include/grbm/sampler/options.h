@@ -1,0 +1,38 @@
+// How chains move. The names and meanings are those of the [sampler] section of a configuration.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grbm/core/options.h"
+
+namespace grbm {
+
+enum class Method { kGibbs, kLangevin, kGibbsLangevin, kPartialGibbs };
+enum class StepScale { kMean, kUnit };
+enum class Adjust { kNone, kMetropolis, kConditional };
+enum class Final { kMean, kSample };
+
+struct SamplerOptions {
+  Method method = Method::kGibbsLangevin;
+  std::int64_t steps = 100;
+  std::int64_t langevin_steps = 10;
+  double step_size = 0.04;
+  StepScale step_scale = StepScale::kMean;
+  double temperature = 1.0;
+  bool anneal = true;
+  Adjust adjust = Adjust::kNone;
+  std::int64_t adjust_after = 0;
+  double refresh = 0.5;
+  Final final = Final::kMean;
+
+  // One declaration per field; refers to this object.
+  std::vector<Field> Fields();
+
+  bool operator==(const SamplerOptions&) const = default;
+};
+
+// Throws ConfigError for a value out of range, or for settings that contradict each other.
+void CheckOptions(const SamplerOptions& options);
+
+}  // namespace grbm
