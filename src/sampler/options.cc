@@ -11,27 +11,37 @@ std::vector<Field> SamplerOptions::Fields() {
        "how a chain moves"},
       {"steps", &steps, "steps of a chain; the contrastive-divergence steps when training", count},
       {"langevin_steps", &langevin_steps,
-       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)", count},
-      {"step_size", &step_size,
+       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)",
+       count},
+      {"step_size",
+       &step_size,
        "langevin, gibbs-langevin: step size in units of the variance that step_scale names",
        {.min = 0, .min_open = true}},
       {"step_scale", MakeChoice(step_scale, {"mean", "unit"}),
        "what the step size is measured in: the mean variance of all units, or each unit's own"},
-      {"temperature", &temperature, "temperature of the chain; 1 samples the model itself",
+      {"temperature",
+       &temperature,
+       "temperature of the chain; 1 samples the model itself",
        {.min = 0, .min_open = true}},
       {"anneal", &anneal,
-       "cosine decay of the step size: over the chain (langevin), over the inner steps (gibbs-langevin)"},
+       "cosine decay of the step size: over the chain (langevin), over the inner steps "
+       "(gibbs-langevin)"},
       {"adjust", MakeChoice(adjust, {"none", "metropolis", "conditional"}),
        "accept or reject each move: of visible and hidden units together (metropolis), or of the "
        "visible units given the hidden ones (conditional; gibbs-langevin only)"},
-      {"adjust_after", &adjust_after, "steps at the start of a chain that are never rejected",
+      {"adjust_after",
+       &adjust_after,
+       "steps at the start of a chain that are never rejected",
        {.min = 0, .max = 1e9}},
-      {"refresh", &refresh,
-       "partial-gibbs: 1 - rho, the share of the visible units' state that a step renews; 1 is Gibbs, "
+      {"refresh",
+       &refresh,
+       "partial-gibbs: 1 - rho, the share of the visible units' state that a step renews; 1 is "
+       "Gibbs, "
        "above 1 over-relaxes",
        {.min = 0, .max = 2, .min_open = true, .max_open = true}},
       {"final", MakeChoice(final, {"mean", "sample"}),
-       "what to show of the last state: the mean of the visible units given the hidden ones, or the sample"},
+       "what to show of the last state: the mean of the visible units given the hidden ones, or "
+       "the sample"},
   };
 }
 
@@ -42,12 +52,14 @@ void CheckOptions(const SamplerOptions& options) {
   const bool gibbs_langevin = options.method == Method::kGibbsLangevin;
   if (options.adjust != Adjust::kNone && !langevin && !gibbs_langevin) {
     throw ConfigError(
-        "sampler: adjust: this method is exact and has nothing to adjust; allowed is \"none\" with methods "
+        "sampler: adjust: this method is exact and has nothing to adjust; allowed is \"none\" with "
+        "methods "
         "\"gibbs\" and \"partial-gibbs\"");
   }
   if (options.adjust == Adjust::kConditional && langevin) {
     throw ConfigError(
-        "sampler: adjust = \"conditional\": method \"langevin\" has no hidden state to condition on; allowed are "
+        "sampler: adjust = \"conditional\": method \"langevin\" has no hidden state to condition "
+        "on; allowed are "
         "\"none\" and \"metropolis\"");
   }
 }

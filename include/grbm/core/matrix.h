@@ -1,6 +1,7 @@
 // Dense row-major matrices, views of them, and matrices of bits.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -22,9 +23,9 @@ class MatrixView {
   MatrixView(T* data, Index rows, Index cols, Index stride)
       : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   // A view of constants from a view of variables.
-  MatrixView(
-      const MatrixView<std::remove_const_t<T>>& other)  // NOLINT(google-explicit-constructor)
-      requires std::is_const_v<T>
+  template <typename U>
+  requires std::same_as<const U, T> MatrixView(
+      const MatrixView<U>& other)  // NOLINT(google-explicit-constructor)
       : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
 
   T* data() const { return data_; }
@@ -133,9 +134,9 @@ class BasicBitView {
   BasicBitView() = default;
   BasicBitView(T* words, Index rows, Index units, Index stride)
       : words_(words), rows_(rows), units_(units), stride_(stride) {}
-  BasicBitView(
-      const BasicBitView<std::remove_const_t<T>>& other)  // NOLINT(google-explicit-constructor)
-      requires std::is_const_v<T>
+  template <typename U>
+  requires std::same_as<const U, T> BasicBitView(
+      const BasicBitView<U>& other)  // NOLINT(google-explicit-constructor)
       : BasicBitView(other.words(), other.rows(), other.units(), other.stride()) {}
 
   T* words() const { return words_; }

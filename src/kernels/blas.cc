@@ -1,0 +1,127 @@
+// Dense products by the serial BLAS, on fixed row blocks.
+#include <cblas.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/kernels.h"
+
+namespace grbm::kernels {
+
+namespace {
+
+int Int(Index value) { return static_cast<int>(value); }
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+
+// This thread's scratch space number `slot`, of at least `size` floats; kept from call to call.
+float* Scratch(int slot, Index size) {
+  static thread_local AlignedVector<float> space[2];
+  AlignedVector<float>& s = space[slot];
+  if (s.size() < Size(size)) s.resize(Size(size));
+  return s.data();
+}
+
+// Writes row `row` of the left factor to `out`.
+template <typename FillRow, typename Product>
+void ForRowBlocks(Index rows, Index inner, MutableMatrix out, const FillRow& fill,
+                  const Product& product) {
+  for (Index first = 0; first < rows; first += kRowBlock) {
+    const Index count = std::min(kRowBlock, rows - first);
+    float* left = Scratch(0, kRowBlock * inner);
+    for (Index r = 0; r < count; ++r) fill(first + r, std::span(left + r * inner, Size(inner)));
+    std::fill(left + count * inner, left + kRowBlock * inner, 0.0f);
+    if (count == kRowBlock) {
+      product(left, out.row(first).data(), out.stride());
+      continue;
+    }
+    // The last block: a full one in scratch space, of which the rows that exist are copied.
+    float* padded = Scratch(1, kRowBlock * out.cols());
+    for (Index r = 0; r < count; ++r)
+      std::ranges::copy(out.row(first + r), padded + r * out.cols());
+    std::fill(padded + count * out.cols(), padded + kRowBlock * out.cols(), 0.0f);
+    product(left, padded, out.cols());
+    for (Index r = 0; r < count; ++r) {
+      std::copy_n(padded + r * out.cols(), out.cols(), out.row(first + r).begin());
+    }
+  }
+}
+
+// out = left Wᵀ, with the rows of `left` written by `fill`.
+template <typename FillRow>
+void TimesTransposed(Index rows, ConstMatrix W, MutableMatrix out, const FillRow& fill) {
+  GRBM_CHECK(out.rows() == rows && out.cols() == W.rows());
+  ForRowBlocks(rows, W.cols(), out, fill, [&](const float* left, float* block, Index stride) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Int(kRowBlock), Int(W.rows()),
+                Int(W.cols()), 1.0f, left, Int(W.cols()), W.data(), Int(W.stride()), 0.0f, block,
+                Int(stride));
+  });
+}
+
+void ExpandBits(ConstBitView h, Index row, std::span<float> out) {
+  for (Index j = 0; j < h.units(); ++j) out[Size(j)] = h.Get(row, j) ? 1.0f : 0.0f;
+}
+
+// sum += vᵀ right, with the rows of `right` written by `fill`.
+template <typename FillRow>
+void AccumulateTransposed(ConstMatrix v, MutableMatrix sum, const FillRow& fill) {
+  GRBM_CHECK(sum.rows() == v.cols());
+  const Index hidden = sum.cols();
+  for (Index first = 0; first < v.rows(); first += kRowBlock) {
+    const Index count = std::min(kRowBlock, v.rows() - first);
+    float* right = Scratch(0, kRowBlock * hidden);
+    for (Index r = 0; r < count; ++r) fill(first + r, std::span(right + r * hidden, Size(hidden)));
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, Int(v.cols()), Int(hidden), Int(count),
+                1.0f, v.row(first).data(), Int(v.stride()), right, Int(hidden), 1.0f, sum.data(),
+                Int(sum.stride()));
+  }
+}
+
+}  // namespace
+
+std::string BlasName() {
+  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
+  return config.substr(0, config.find(' ', config.find(' ') + 1));
+}
+
+std::string CpuTarget() { return openblas_get_corename(); }
+
+void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W,
+            std::span<const float> b, MutableMatrix logits) {
+  GRBM_CHECK(v.cols() == W.rows() && logits.rows() == v.rows() && logits.cols() == W.cols());
+  for (Index r = 0; r < v.rows(); ++r) std::ranges::copy(b, logits.row(r).begin());
+  const auto scale = [&](Index row, std::span<float> out) {
+    const std::span<const float> in = v.row(row);
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] * inverse_variance[i];
+  };
+  ForRowBlocks(v.rows(), v.cols(), logits, scale,
+               [&](const float* left, float* block, Index stride) {
+                 cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Int(kRowBlock),
+                             Int(W.cols()), Int(W.rows()), 1.0f, left, Int(W.rows()), W.data(),
+                             Int(W.stride()), 1.0f, block, Int(stride));
+               });
+}
+
+void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product) {
+  GRBM_CHECK(h.units() == W.cols());
+  TimesTransposed(h.rows(), W, product,
+                  [&](Index row, std::span<float> out) { ExpandBits(h, row, out); });
+}
+
+void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product) {
+  GRBM_CHECK(logits.cols() == W.cols());
+  TimesTransposed(logits.rows(), W, product,
+                  [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
+}
+
+void AccumulateOuter(ConstMatrix v, ConstBitView h, MutableMatrix sum) {
+  GRBM_CHECK(h.rows() == v.rows() && h.units() == sum.cols());
+  AccumulateTransposed(v, sum, [&](Index row, std::span<float> out) { ExpandBits(h, row, out); });
+}
+
+void AccumulateProbabilityOuter(ConstMatrix v, ConstMatrix logits, MutableMatrix sum) {
+  GRBM_CHECK(logits.rows() == v.rows() && logits.cols() == sum.cols());
+  AccumulateTransposed(v, sum,
+                       [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
+}
+
+}  // namespace grbm::kernels

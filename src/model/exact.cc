@@ -1,0 +1,186 @@
+#include "grbm/model/exact.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "grbm/model/energy.h"
+
+namespace grbm {
+
+namespace {
+
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+
+// Calls use(state, Wh) for every state of the hidden units, bit j of the state being unit j. Level
+// l of the partial sums holds the sum over units l and above, so a step from one state to the next
+// adds one column, and nothing drifts.
+template <typename Use>
+void EnumerateProducts(const Model& model, const Use& use) {
+  const Index hidden = model.hidden();
+  const auto visible = Size(model.visible());
+  std::vector<std::vector<double>> level(Size(hidden) + 1, std::vector<double>(visible));
+  const std::size_t states = std::size_t{1} << hidden;
+  for (std::size_t state = 0; state < states; ++state) {
+    if (state > 0) {
+      const int changed = std::countr_zero(state);  // this bit became 1, those below 0
+      const auto top = static_cast<std::size_t>(changed);
+      for (std::size_t i = 0; i < visible; ++i) {
+        level[top][i] = level[top + 1][i] + double{model.W()(static_cast<Index>(i), changed)};
+      }
+      for (std::size_t l = top; l > 0; --l) level[l - 1] = level[l];
+    }
+    use(state, std::span<const double>(level[0]));
+  }
+}
+
+}  // namespace
+
+ExactModel::ExactModel(Model model) : model_(std::move(model)) {
+  if (model_.hidden() > kMaxHidden) {
+    throw ConfigError(
+        fmt::format("exact answers: {} hidden units: allowed are at most {}, for 2^hidden states "
+                    "are enumerated",
+                    model_.hidden(), kMaxHidden));
+  }
+  // log Z = (N/2) log 2π + Σ ½ log σ² + log Σ_h exp(b·h + Σ ((μ + Wh)² - μ²) / 2σ²) [math.md (12)]
+  std::vector<double>& log_weight = probability_;
+  log_weight.resize(std::size_t{1} << model_.hidden());
+  EnumerateProducts(model_, [&](std::size_t state, std::span<const double> product) {
+    double sum = 0;
+    for (std::size_t j = 0; j < model_.b().size(); ++j)
+      sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
+    for (std::size_t i = 0; i < product.size(); ++i) {
+      const double m = model_.mu()[i];
+      sum += product[i] * (2 * m + product[i]) / (2 * std::exp(double{model_.log_var()[i]}));
+    }
+    log_weight[state] = sum;
+  });
+  const double largest = *std::ranges::max_element(log_weight);
+  double total = 0;
+  for (const double w : log_weight) total += std::exp(w - largest);
+  log_partition_ = largest + std::log(total);
+  for (const float l : model_.log_var())
+    log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
+
+  for (double& w : probability_) w = std::exp(w - largest) / total;
+  cumulative_.resize(probability_.size());
+  std::partial_sum(probability_.begin(), probability_.end(), cumulative_.begin());
+}
+
+template <typename Use>
+void ExactModel::ForStates(const Use& use) const {
+  EnumerateProducts(model_, [&](std::size_t state, std::span<const double> product) {
+    use(state, probability_[state], product);
+  });
+}
+
+double ExactModel::LogDensity(std::span<const double> v) const {
+  return -MarginalEnergy(model_, v) - log_partition_;
+}
+
+double ExactModel::MeanLogLikelihood(ConstMatrix data) const {
+  CheckVisible(model_, data, "data");
+  double sum = 0;
+  for (Index r = 0; r < data.rows(); ++r) {
+    const std::vector<double> v(data.row(r).begin(), data.row(r).end());
+    sum += LogDensity(v);
+  }
+  return sum / static_cast<double>(data.rows());
+}
+
+ExactMoments ExactModel::Moments() const {
+  const Index visible = model_.visible();
+  const Index hidden = model_.hidden();
+  ExactMoments m{std::vector<double>(Size(visible)), std::vector<double>(Size(hidden)),
+                 BasicMatrix<double>(visible, visible), BasicMatrix<double>(visible, hidden),
+                 BasicMatrix<double>(hidden, hidden)};
+  std::vector<double> mean(Size(visible));
+  ForStates([&](std::size_t state, double weight, std::span<const double> product) {
+    const auto on = [&](Index j) { return (state >> j & 1) != 0; };
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = double{model_.mu()[i]} + product[i];
+    for (Index i = 0; i < visible; ++i) {
+      const double wm = weight * mean[Size(i)];
+      m.v[Size(i)] += wm;
+      for (Index k = 0; k <= i; ++k) m.vv(i, k) += wm * mean[Size(k)];
+      for (Index j = 0; j < hidden; ++j) m.vh(i, j) += on(j) ? wm : 0;
+    }
+    for (Index j = 0; j < hidden; ++j) {
+      if (!on(j)) continue;
+      m.h[Size(j)] += weight;
+      for (Index k = 0; k < hidden; ++k) m.hh(j, k) += on(k) ? weight : 0;
+    }
+  });
+  for (Index i = 0; i < visible; ++i) {
+    m.vv(i, i) += std::exp(double{model_.log_var()[Size(i)]});
+    for (Index k = 0; k < i; ++k) m.vv(k, i) = m.vv(i, k);
+  }
+  return m;
+}
+
+// ∂/∂θ mean log p(v) = <-∂E/∂θ>_data - <-∂E/∂θ>_model [math.md (11)]
+ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
+  CheckVisible(model_, data, "data");
+  const Index visible = model_.visible();
+  const Index hidden = model_.hidden();
+  ExactGradient g{BasicMatrix<double>(visible, hidden), std::vector<double>(Size(hidden)),
+                  std::vector<double>(Size(visible)), std::vector<double>(Size(visible))};
+
+  // Adds share · (-∂E/∂θ), with h replaced by its expectation where E is linear in it.
+  const auto add = [&](double share, auto&& first, auto&& second, auto&& outer, auto&& activity) {
+    for (Index i = 0; i < visible; ++i) {
+      const double mu = model_.mu()[Size(i)];
+      const double scale = share / std::exp(double{model_.log_var()[Size(i)]});
+      g.mu[Size(i)] += scale * (first(i) - mu);
+      g.log_var[Size(i)] += scale * 0.5 * (second(i) - 2 * mu * first(i) + mu * mu);
+      for (Index j = 0; j < hidden; ++j) {
+        g.W(i, j) += scale * outer(i, j);
+        g.log_var[Size(i)] -= scale * double{model_.W()(i, j)} * outer(i, j);
+      }
+    }
+    for (Index j = 0; j < hidden; ++j) g.b[Size(j)] += share * activity(j);
+  };
+
+  const double share = 1 / static_cast<double>(data.rows());
+  for (Index r = 0; r < data.rows(); ++r) {
+    const std::vector<double> v(data.row(r).begin(), data.row(r).end());
+    std::vector<double> p = HiddenLogits(model_, v);
+    for (double& x : p) x = 1 / (1 + std::exp(-x));
+    add(
+        share, [&](Index i) { return v[Size(i)]; },
+        [&](Index i) { return v[Size(i)] * v[Size(i)]; },
+        [&](Index i, Index j) { return v[Size(i)] * p[Size(j)]; },
+        [&](Index j) { return p[Size(j)]; });
+  }
+  const ExactMoments m = Moments();
+  add(
+      -1, [&](Index i) { return m.v[Size(i)]; }, [&](Index i) { return m.vv(i, i); },
+      [&](Index i, Index j) { return m.vh(i, j); }, [&](Index j) { return m.h[Size(j)]; });
+  return g;
+}
+
+void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v,
+                        BitView h) const {
+  GRBM_CHECK(v.cols() == model_.visible() && h.units() == model_.hidden() && h.rows() == v.rows());
+  const Stream pick(seed, Purpose::kExact);
+  const Stream noise(seed, Purpose::kInitialVisible);
+  for (Index r = 0; r < v.rows(); ++r) {
+    const std::uint32_t chain = first_chain + static_cast<std::uint32_t>(r);
+    const double u = pick.UniformDouble(0, chain) * cumulative_.back();
+    const auto state =
+        static_cast<std::size_t>(std::ranges::upper_bound(cumulative_, u) - cumulative_.begin());
+    for (Index j = 0; j < h.units(); ++j) h.Set(r, j, (state >> j & 1) != 0);
+    for (Index i = 0; i < v.cols(); ++i) {
+      double mean = model_.mu()[Size(i)];
+      for (Index j = 0; j < h.units(); ++j) mean += h.Get(r, j) ? double{model_.W()(i, j)} : 0.0;
+      v(r, i) = static_cast<float>(mean + std::exp(0.5 * double{model_.log_var()[Size(i)]}) *
+                                              double{noise.Normal(0, chain, i)});
+    }
+  }
+}
+
+}  // namespace grbm

@@ -1,0 +1,145 @@
+#include "grbm/model/exact.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grbm/model/energy.h"
+#include "grbm/model/quadrature.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using testing::Doubles;
+using testing::RandomModel;
+
+// Two independent routes to log Z: enumeration of h with v integrated out, quadrature of v with h
+// summed out.
+TEST(Exact, EnumerationAgreesWithQuadrature) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const Index visible = seed % 2 == 0 ? 1 : 2;
+    const Model model = RandomModel(visible, 1 + static_cast<Index>(seed), seed, 1.5);
+    const ExactModel exact(model);
+    const Quadrature quadrature(model);
+    EXPECT_NEAR(exact.log_partition(), quadrature.log_partition(), 1e-11) << "seed " << seed;
+    const std::vector<double> v(static_cast<std::size_t>(visible), 0.7);
+    EXPECT_NEAR(exact.LogDensity(v), quadrature.LogDensity(v), 1e-11);
+    const ExactMoments moments = exact.Moments();
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      const auto at = static_cast<Index>(i);
+      EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i]; }), moments.v[i], 1e-10);
+      EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[0] * x[i]; }), moments.vv(0, at),
+                  1e-10);
+      for (Index j = 0; j < model.hidden(); ++j) {
+        const auto p = [&](std::span<const double> x) {
+          return 1 / (1 + std::exp(-HiddenLogits(model, x)[static_cast<std::size_t>(j)]));
+        };
+        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return p(x); }),
+                    moments.h[static_cast<std::size_t>(j)], 1e-10);
+        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i] * p(x); }), moments.vh(at, j),
+                    1e-10);
+      }
+    }
+  }
+}
+
+// A model without interaction is a product of known laws.
+TEST(Exact, IndependentUnits) {
+  Parameters p(3, 2);
+  p.b = {0.5f, -1.0f};
+  p.mu = {1.0f, 2.0f, 3.0f};
+  p.log_var = {0.0f, 0.5f, -0.5f};
+  const ExactModel exact{Model(p)};
+  const double expected = 1.5 * std::log(2 * M_PI) + std::log1p(std::exp(0.5)) +
+                          std::log1p(std::exp(-1.0));  // log-variances sum to 0
+  EXPECT_NEAR(exact.log_partition(), expected, 1e-12);
+  const ExactMoments m = exact.Moments();
+  EXPECT_NEAR(m.h[0], 1 / (1 + std::exp(-0.5)), 1e-12);
+  EXPECT_NEAR(m.hh(0, 1), m.h[0] * m.h[1], 1e-12);
+  EXPECT_NEAR(m.hh(1, 1), m.h[1], 1e-12);
+  EXPECT_NEAR(m.vv(1, 1) - m.v[1] * m.v[1], std::exp(0.5), 1e-12);
+  EXPECT_NEAR(m.vv(0, 2), 3.0, 1e-12);
+}
+
+TEST(Exact, TwentyHiddenUnitsAreEnumeratedWithoutDrift) {
+  // All columns of W equal: the states fall into 21 classes, summed here by binomials.
+  Parameters p(1, 20);
+  for (float& w : p.W.values()) w = 0.1f;
+  p.mu = {0.3f};
+  const ExactModel exact{Model(p)};
+  double sum = 0;
+  for (int k = 0; k <= 20; ++k) {
+    const double binomial = std::exp(std::lgamma(21) - std::lgamma(k + 1) - std::lgamma(21 - k));
+    const double product = k * double{0.1f};
+    sum += binomial * std::exp(0.5 * product * (2 * double{0.3f} + product));
+  }
+  EXPECT_NEAR(exact.log_partition(), 0.5 * std::log(2 * M_PI) + std::log(sum), 1e-11);
+  EXPECT_THROW(ExactModel{RandomModel(1, 21, 1)}, ConfigError);
+}
+
+// Every first and second moment of 100,000 draws: 9 + 45 - few statistics, each within 5.6 standard
+// errors (family-wise error 60 × 2.1e-8 ≈ 1e-6).
+TEST(Exact, SamplesHaveTheExactMoments) {
+  const ExactModel exact(RandomModel(4, 5, 3));
+  const ExactMoments m = exact.Moments();
+  const Index n = 100000;
+  Matrix v(n, 4);
+  BitMatrix h(n, 5);
+  exact.Sample(17, 0, v, h);
+
+  const auto value = [&](Index r, Index k) {
+    return k < 4 ? double{v(r, k)} : (h.Get(r, k - 4) ? 1.0 : 0.0);
+  };
+  const auto first = [&](Index k) {
+    return k < 4 ? m.v[static_cast<std::size_t>(k)] : m.h[static_cast<std::size_t>(k - 4)];
+  };
+  const auto second = [&](Index a, Index b) {  // a ≤ b
+    return b < 4 ? m.vv(a, b) : a < 4 ? m.vh(a, b - 4) : m.hh(a - 4, b - 4);
+  };
+  const auto check = [&](double expected, auto&& statistic) {
+    double sum = 0;
+    double squares = 0;
+    for (Index r = 0; r < n; ++r) {
+      const double x = statistic(r) - expected;
+      sum += x;
+      squares += x * x;
+    }
+    const double error = std::sqrt(squares) / static_cast<double>(n);
+    EXPECT_LT(std::abs(sum / static_cast<double>(n)), 5.6 * error);
+  };
+  for (Index a = 0; a < 9; ++a) {
+    check(first(a), [&](Index r) { return value(r, a); });
+    for (Index b = a; b < 9; ++b)
+      check(second(a, b), [&](Index r) { return value(r, a) * value(r, b); });
+  }
+}
+
+// At other temperatures exp(-Ẽ/τ) has no closed form; a plain fine Riemann sum is the oracle.
+TEST(Quadrature, OtherTemperatures) {
+  for (const double temperature : {0.2, 3.0, 50.0}) {
+    const Model model = RandomModel(1, 6, 4, 2.0);
+    const Quadrature quadrature(model, temperature);
+    double sum = 0;
+    const double step = 1e-3;
+    for (double x = -150; x < 150; x += step) {
+      sum += std::exp(-MarginalEnergy(model, std::vector<double>{x}) / temperature) * step;
+    }
+    EXPECT_NEAR(quadrature.log_partition(), std::log(sum), 1e-9) << temperature;
+  }
+}
+
+TEST(Quadrature, FollowsTheMassOfAWideModel) {
+  // The means reach over ±300σ in each direction, most of which is empty.
+  const Model model = RandomModel(2, 256, 5, 1.0);
+  const Quadrature quadrature(model);
+  EXPECT_LT(quadrature.points().rows(), 200000);
+  double total = 0;
+  for (const double p : quadrature.probabilities()) total += p;
+  EXPECT_NEAR(total, 1, 1e-12);
+  EXPECT_THROW(Quadrature{RandomModel(3, 2, 1)}, ConfigError);
+  EXPECT_THROW(Quadrature(model, -1.0), ConfigError);
+}
+
+}  // namespace
+}  // namespace grbm

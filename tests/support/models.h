@@ -1,0 +1,66 @@
+// Models and states for tests.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+#include "grbm/model/model.h"
+
+namespace grbm::testing {
+
+// Numbers from the standard library's generator, so that tests do not draw from the streams they
+// test.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : generator_(seed) {}
+  double Normal() { return normal_(generator_); }
+  double Uniform(double low, double high) { return low + (high - low) * uniform_(generator_); }
+  bool Coin() { return Uniform(0, 1) < 0.5; }
+
+ private:
+  std::mt19937_64 generator_;
+  std::normal_distribution<double> normal_;
+  std::uniform_real_distribution<double> uniform_;
+};
+
+// A model with W of the given scale, and variances between 0.4 and 2.5.
+inline Model RandomModel(Index visible, Index hidden, std::uint64_t seed, double scale = 1.0) {
+  Dice dice(seed);
+  Parameters p(visible, hidden);
+  for (float& w : p.W.values()) w = static_cast<float>(scale * dice.Normal());
+  for (float& b : p.b) b = static_cast<float>(0.5 * dice.Normal());
+  for (float& m : p.mu) m = static_cast<float>(0.5 * dice.Normal());
+  for (float& l : p.log_var) l = static_cast<float>(dice.Uniform(-0.9, 0.9));
+  return Model(std::move(p));
+}
+
+inline Matrix RandomVisible(Index rows, Index visible, std::uint64_t seed, double scale = 1.0) {
+  Dice dice(seed);
+  Matrix v(rows, visible);
+  for (float& x : v.values()) x = static_cast<float>(scale * dice.Normal());
+  return v;
+}
+
+inline BitMatrix RandomHidden(Index rows, Index hidden, std::uint64_t seed) {
+  Dice dice(seed);
+  BitMatrix h(rows, hidden);
+  for (Index r = 0; r < rows; ++r) {
+    for (Index j = 0; j < hidden; ++j) h.Set(r, j, dice.Coin());
+  }
+  return h;
+}
+
+inline std::vector<double> Doubles(std::span<const float> values) {
+  return {values.begin(), values.end()};
+}
+
+inline std::vector<double> Doubles(ConstBitView h, Index row) {
+  std::vector<double> out;
+  for (Index j = 0; j < h.units(); ++j) out.push_back(h.Get(row, j) ? 1.0 : 0.0);
+  return out;
+}
+
+}  // namespace grbm::testing
