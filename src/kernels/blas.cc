@@ -1,4 +1,5 @@
 // Dense products by the serial BLAS, on fixed row blocks.
+#include <blis.h>
 #include <cblas.h>
 
 #include <algorithm>
@@ -21,36 +22,42 @@ float* Scratch(int slot, Index size) {
   return s.data();
 }
 
-// Writes row `row` of the left factor to `out`.
+// out = left · (something), block by block: `fill` writes a row of the left factor, which has
+// `inner` columns, and `product` multiplies a whole block of them onto a block of `out`.
 template <typename FillRow, typename Product>
-void ForRowBlocks(Index rows, Index inner, MutableMatrix out, const FillRow& fill,
+void ForRowBlocks(Index lead, Index inner, MutableMatrix out, const FillRow& fill,
                   const Product& product) {
-  for (Index first = 0; first < rows; first += kRowBlock) {
-    const Index count = std::min(kRowBlock, rows - first);
+  const RowBlocks blocks(static_cast<std::uint32_t>(lead), out.rows());
+  for (Index k = 0; k < blocks.count(); ++k) {
+    const Index first = blocks.begin(k);
+    const Index count = blocks.end(k) - first;
+    const bool whole = count == kRowBlock;
     float* left = Scratch(0, kRowBlock * inner);
-    for (Index r = 0; r < count; ++r) fill(first + r, std::span(left + r * inner, Size(inner)));
-    std::fill(left + count * inner, left + kRowBlock * inner, 0.0f);
-    if (count == kRowBlock) {
+    if (!whole) std::fill(left, left + kRowBlock * inner, 0.0f);
+    float* const left_rows = left + blocks.lead_of(k) * inner;
+    for (Index r = 0; r < count; ++r)
+      fill(first + r, std::span(left_rows + r * inner, Size(inner)));
+    if (whole) {
       product(left, out.row(first).data(), out.stride());
       continue;
     }
-    // The last block: a full one in scratch space, of which the rows that exist are copied.
-    float* padded = Scratch(1, kRowBlock * out.cols());
+    // A block with gaps is multiplied in scratch space.
+    const Index cols = out.cols();
+    float* padded = Scratch(1, kRowBlock * cols);
+    std::fill(padded, padded + kRowBlock * cols, 0.0f);
+    float* const padded_rows = padded + blocks.lead_of(k) * cols;
+    for (Index r = 0; r < count; ++r) std::ranges::copy(out.row(first + r), padded_rows + r * cols);
+    product(left, padded, cols);
     for (Index r = 0; r < count; ++r)
-      std::ranges::copy(out.row(first + r), padded + r * out.cols());
-    std::fill(padded + count * out.cols(), padded + kRowBlock * out.cols(), 0.0f);
-    product(left, padded, out.cols());
-    for (Index r = 0; r < count; ++r) {
-      std::copy_n(padded + r * out.cols(), out.cols(), out.row(first + r).begin());
-    }
+      std::copy_n(padded_rows + r * cols, cols, out.row(first + r).begin());
   }
 }
 
 // out = left Wᵀ, with the rows of `left` written by `fill`.
 template <typename FillRow>
-void TimesTransposed(Index rows, ConstMatrix W, MutableMatrix out, const FillRow& fill) {
-  GRBM_CHECK(out.rows() == rows && out.cols() == W.rows());
-  ForRowBlocks(rows, W.cols(), out, fill, [&](const float* left, float* block, Index stride) {
+void TimesTransposed(Index lead, ConstMatrix W, MutableMatrix out, const FillRow& fill) {
+  GRBM_CHECK(out.cols() == W.rows());
+  ForRowBlocks(lead, W.cols(), out, fill, [&](const float* left, float* block, Index stride) {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Int(kRowBlock), Int(W.rows()),
                 Int(W.cols()), 1.0f, left, Int(W.cols()), W.data(), Int(W.stride()), 0.0f, block,
                 Int(stride));
@@ -78,38 +85,34 @@ void AccumulateTransposed(ConstMatrix v, MutableMatrix sum, const FillRow& fill)
 
 }  // namespace
 
-std::string BlasName() {
-  const std::string config = openblas_get_config();  // "OpenBLAS 0.3.21 NO_LAPACKE ..."
-  return config.substr(0, config.find(' ', config.find(' ') + 1));
-}
+std::string BlasName() { return std::string("BLIS ") + bli_info_get_version_str(); }
 
-std::string CpuTarget() { return openblas_get_corename(); }
+std::string CpuTarget() { return bli_arch_string(bli_arch_query_id()); }
 
 void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W,
-            std::span<const float> b, MutableMatrix logits) {
+            std::span<const float> b, MutableMatrix logits, Index lead) {
   GRBM_CHECK(v.cols() == W.rows() && logits.rows() == v.rows() && logits.cols() == W.cols());
   for (Index r = 0; r < v.rows(); ++r) std::ranges::copy(b, logits.row(r).begin());
   const auto scale = [&](Index row, std::span<float> out) {
     const std::span<const float> in = v.row(row);
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] * inverse_variance[i];
   };
-  ForRowBlocks(v.rows(), v.cols(), logits, scale,
-               [&](const float* left, float* block, Index stride) {
-                 cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Int(kRowBlock),
-                             Int(W.cols()), Int(W.rows()), 1.0f, left, Int(W.rows()), W.data(),
-                             Int(W.stride()), 1.0f, block, Int(stride));
-               });
+  ForRowBlocks(lead, v.cols(), logits, scale, [&](const float* left, float* block, Index stride) {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Int(kRowBlock), Int(W.cols()),
+                Int(W.rows()), 1.0f, left, Int(W.rows()), W.data(), Int(W.stride()), 1.0f, block,
+                Int(stride));
+  });
 }
 
-void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product) {
-  GRBM_CHECK(h.units() == W.cols());
-  TimesTransposed(h.rows(), W, product,
+void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product, Index lead) {
+  GRBM_CHECK(h.units() == W.cols() && h.rows() == product.rows());
+  TimesTransposed(lead, W, product,
                   [&](Index row, std::span<float> out) { ExpandBits(h, row, out); });
 }
 
-void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product) {
-  GRBM_CHECK(logits.cols() == W.cols());
-  TimesTransposed(logits.rows(), W, product,
+void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product, Index lead) {
+  GRBM_CHECK(logits.cols() == W.cols() && logits.rows() == product.rows());
+  TimesTransposed(lead, W, product,
                   [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
 }
 

@@ -6,6 +6,7 @@
 // the last one padded with zeros.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,6 +18,21 @@ namespace grbm::kernels {
 
 inline constexpr Index kRowBlock = 32;
 
+// A batch of rows cut into such blocks: block k has rows begin(k) to end(k) - 1. With `lead` the
+// number of the first chain, a chain keeps its place in its block however the chains are split over
+// batches.
+struct RowBlocks {
+  Index lead;  // rows before the first one in its block
+  Index rows;
+
+  RowBlocks(std::uint32_t first_chain, Index row_count)
+      : lead(static_cast<Index>(first_chain) % kRowBlock), rows(row_count) {}
+  Index count() const { return (lead + rows + kRowBlock - 1) / kRowBlock; }
+  Index begin(Index k) const { return k == 0 ? 0 : k * kRowBlock - lead; }
+  Index end(Index k) const { return std::min(rows, (k + 1) * kRowBlock - lead); }
+  Index lead_of(Index k) const { return k == 0 ? lead : 0; }
+};
+
 // The library behind the dense products, and the CPU it chose its code for: "OpenBLAS 0.3.21",
 // "Zen".
 std::string BlasName();
@@ -25,13 +41,13 @@ std::string CpuTarget();
 // logits = b + (v ∘ inverse_variance) W [math.md (4)] v: rows × visible, W: visible × hidden,
 // logits: rows × hidden.
 void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W,
-            std::span<const float> b, MutableMatrix logits);
+            std::span<const float> b, MutableMatrix logits, Index lead = 0);
 
 // product = h Wᵀ, with h given as bits.         h: rows × hidden, product: rows × visible. [math.md
 // (3)]
-void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product);
+void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product, Index lead = 0);
 // product = sigmoid(logits) Wᵀ. [math.md (7)]
-void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product);
+void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product, Index lead = 0);
 
 // sum += vᵀ h.       v: rows × visible, sum: visible × hidden. [math.md (9)]
 void AccumulateOuter(ConstMatrix v, ConstBitView h, MutableMatrix sum);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "grbm/core/parallel.h"
 #include "support/models.h"
 
 namespace grbm::kernels {
@@ -161,8 +162,28 @@ TEST(Kernels, ExtremeLogitsAreCertain) {
   EXPECT_DOUBLE_EQ(SumSoftplus(large), double{1e30f});
 }
 
+TEST(Kernels, ConcurrentProductsAreRight) {
+  const Matrix v = RandomVisible(kRowBlock, 37, 1);
+  const Matrix W = RandomVisible(37, 70, 2);
+  const BitMatrix h = RandomHidden(kRowBlock, 70, 3);
+  const std::vector<float> ones(37, 1.0f);
+  const std::vector<float> zeros(70, 0.0f);
+  Matrix logits(kRowBlock, 70);
+  Matrix product(kRowBlock, 37);
+  Logits(v, ones, W, zeros, logits);
+  HiddenProduct(h, W, product);
+  ThreadPool pool(5);
+  pool.ParallelFor(20000, [&](Index) {
+    Matrix again(kRowBlock, 70);
+    Matrix product_again(kRowBlock, 37);
+    Logits(v, ones, W, zeros, again);
+    HiddenProduct(h, W, product_again);
+    if (!(again == logits) || !(product_again == product)) throw NumericError("a product came out wrong");
+  });
+}
+
 TEST(Kernels, TheLibraryTellsItsName) {
-  EXPECT_NE(BlasName().find("OpenBLAS "), std::string::npos);
+  EXPECT_EQ(BlasName().find("BLIS "), 0u);
   EXPECT_FALSE(CpuTarget().empty());
 }
 

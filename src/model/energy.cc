@@ -38,12 +38,11 @@ std::vector<double> VisibleGradient(const Model& model, std::span<const double> 
   return gradient;
 }
 
-// Calls body(first row, rows) for the row blocks of `rows` rows, on the pool.
-void ForBlocks(Index rows, ThreadPool& pool, const std::function<void(Index, Index)>& body) {
-  const Index blocks = (rows + kernels::kRowBlock - 1) / kernels::kRowBlock;
-  pool.ParallelFor(blocks, [&](Index block) {
-    const Index first = block * kernels::kRowBlock;
-    body(first, std::min(kernels::kRowBlock, rows - first));
+// Calls body(row) for every row, on the pool, block by block.
+void ForRows(Index rows, ThreadPool& pool, const std::function<void(Index)>& body) {
+  const kernels::RowBlocks blocks(0, rows);
+  pool.ParallelFor(blocks.count(), [&](Index k) {
+    for (Index r = blocks.begin(k); r < blocks.end(k); ++r) body(r);
   });
 }
 
@@ -110,83 +109,83 @@ std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, 
   CheckHidden(model, h, v.rows(), "hidden states");
   const Matrix logits = HiddenLogits(model, v, pool);
   std::vector<double> energies(Size(v.rows()));
-  for (Index r = 0; r < v.rows(); ++r) {
+  ForRows(v.rows(), pool, [&](Index r) {
     energies[Size(r)] =
         0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
         kernels::SumWhereSet(logits.row(r), h, r);
-  }
+  });
   return energies;
 }
 
 std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPool& pool) {
   const Matrix logits = HiddenLogits(model, v, pool);
   std::vector<double> energies(Size(v.rows()));
-  ForBlocks(v.rows(), pool, [&](Index first, Index rows) {
-    for (Index r = first; r < first + rows; ++r) {
-      energies[Size(r)] =
-          0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
-          kernels::SumSoftplus(logits.row(r));
-    }
+  ForRows(v.rows(), pool, [&](Index r) {
+    energies[Size(r)] =
+        0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
+        kernels::SumSoftplus(logits.row(r));
   });
   return energies;
 }
 
-Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool) {
+Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool,
+                    std::uint32_t first_chain) {
   CheckVisible(model, v, "visible states");
   Matrix logits(v.rows(), model.hidden());
-  ForBlocks(v.rows(), pool, [&](Index first, Index rows) {
+  const kernels::RowBlocks blocks(first_chain, v.rows());
+  pool.ParallelFor(blocks.count(), [&](Index k) {
+    const Index first = blocks.begin(k);
+    const Index rows = blocks.end(k) - first;
     kernels::Logits(v.Rows(first, rows), model.inverse_variance(), model.W(), model.b(),
-                    logits.view().Rows(first, rows));
+                    logits.view().Rows(first, rows), blocks.lead_of(k));
   });
   return logits;
 }
 
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool) {
   Matrix probabilities = HiddenLogits(model, v, pool);
-  ForBlocks(v.rows(), pool, [&](Index first, Index rows) {
-    for (Index r = first; r < first + rows; ++r)
-      kernels::Sigmoid(probabilities.row(r), probabilities.row(r));
-  });
+  ForRows(v.rows(), pool,
+          [&](Index r) { kernels::Sigmoid(probabilities.row(r), probabilities.row(r)); });
   return probabilities;
 }
 
-Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
+Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool,
+                   std::uint32_t first_chain) {
   CheckHidden(model, h, h.rows(), "hidden states");
   Matrix mean(h.rows(), model.visible());
-  ForBlocks(h.rows(), pool, [&](Index first, Index rows) {
-    kernels::HiddenProduct(h.Rows(first, rows), model.W(), mean.view().Rows(first, rows));
-    for (Index r = first; r < first + rows; ++r) {
-      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
-    }
+  const kernels::RowBlocks blocks(first_chain, h.rows());
+  pool.ParallelFor(blocks.count(), [&](Index k) {
+    const Index first = blocks.begin(k);
+    const Index rows = blocks.end(k) - first;
+    kernels::HiddenProduct(h.Rows(first, rows), model.W(), mean.view().Rows(first, rows),
+                           blocks.lead_of(k));
+  });
+  ForRows(h.rows(), pool, [&](Index r) {
+    for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
   });
   return mean;
 }
 
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place,
                        ThreadPool& pool) {
-  const Matrix logits = HiddenLogits(model, v, pool);
+  const Matrix logits = HiddenLogits(model, v, pool, place.first_chain);
   BitMatrix h(v.rows(), model.hidden());
-  ForBlocks(v.rows(), pool, [&](Index first, Index rows) {
-    for (Index r = first; r < first + rows; ++r) {
-      kernels::DrawBernoulli(
-          {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)},
-          logits.row(r), 1.0f, h, r);
-    }
+  ForRows(v.rows(), pool, [&](Index r) {
+    kernels::DrawBernoulli(
+        {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)},
+        logits.row(r), 1.0f, h, r);
   });
   return h;
 }
 
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool) {
-  Matrix v = VisibleMean(model, h, pool);
-  ForBlocks(h.rows(), pool, [&](Index first, Index rows) {
+  Matrix v = VisibleMean(model, h, pool, place.first_chain);
+  ForRows(h.rows(), pool, [&](Index r) {
     std::vector<float> noise(Size(model.visible()));
-    for (Index r = first; r < first + rows; ++r) {
-      kernels::DrawNormals(
-          {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, noise);
-      for (Index i = 0; i < model.visible(); ++i) {
-        v(r, i) += std::sqrt(model.variance()[Size(i)]) * noise[Size(i)];
-      }
-    }
+    kernels::DrawNormals(
+        {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, noise);
+    for (std::size_t i = 0; i < noise.size(); ++i)
+      v.row(r)[i] += std::sqrt(model.variance()[i]) * noise[i];
   });
   return v;
 }

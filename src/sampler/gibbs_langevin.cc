@@ -1,0 +1,111 @@
+// Gibbs-Langevin sampling: Langevin dynamics of v given h, then h given v; with or without a rule
+// of acceptance.
+#include <cmath>
+
+#include "sampler/schedule.h"
+#include "sampler/transition.h"
+
+namespace grbm {
+
+namespace {
+
+// The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ) ξ_k, at c_k = α_k/σ², compose to one
+// Gaussian:  [math.md (17)] keep = β₀ = Π (1 - c_k), noise² = τσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 -
+// c_j); run backwards, each product is the last one times a factor.
+Move InnerSteps(const Model& model, const SamplerOptions& options) {
+  Move move(model.visible());
+  const std::int64_t inner = options.langevin_steps;
+  for (std::size_t i = 0; i < move.keep.size(); ++i) {
+    const double ratio = StepRatio(model, options, i);
+    double beta = 1;
+    double variance = 0;
+    for (std::int64_t k = inner - 1; k >= 0; --k) {
+      const double c = ratio * (options.anneal ? CosineDecay(k, inner) : 1.0);
+      variance += 2 * c * beta * beta;
+      beta *= 1 - c;
+    }
+    move.keep[i] = static_cast<float>(beta);
+    move.noise[i] =
+        static_cast<float>(std::sqrt(options.temperature * double{model.variance()[i]} * variance));
+  }
+  return move;
+}
+
+class GibbsLangevin : public Transition {
+ public:
+  GibbsLangevin(const Model& model, const SamplerOptions& options)
+      : move_(InnerSteps(model, options)), temperature_(options.temperature) {}
+
+  const Move& MoveAt(std::int64_t) override { return move_; }
+
+ protected:
+  double temperature() const { return temperature_; }
+
+ private:
+  Move move_;
+  double temperature_;
+};
+
+// The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1. [math.md
+// (20)]
+class JointlyAdjusted : public GibbsLangevin {
+ public:
+  JointlyAdjusted(const Model& model, const SamplerOptions& options)
+      : GibbsLangevin(model, options), model_(model) {}
+
+  Acceptance acceptance() const override { return Acceptance::kStep; }
+
+  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
+    return (from.energies.energy - to.energies.energy) / temperature() +
+           LogProposalRatio(model_, move, from, to) + from.energies.log_hidden -
+           to.energies.log_hidden;
+  }
+
+ private:
+  const Model& model_;
+};
+
+// Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ. With d = v - m and d' = v' - m
+// the ratio is Σ ½ (d'² - d²) ((1 - keep²)/noise² - 1/τσ²). [math.md (22)]
+class ConditionallyAdjusted : public GibbsLangevin {
+ public:
+  ConditionallyAdjusted(const Model& model, const SamplerOptions& options)
+      : GibbsLangevin(model, options), model_(model) {}
+
+  Acceptance acceptance() const override { return Acceptance::kVisible; }
+  double hidden_temperature() const override { return temperature(); }
+
+  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
+    double sum = 0;
+    for (std::size_t i = 0; i < from.visible.size(); ++i) {
+      const double mean = double{model_.mu()[i]} + double{from.product[i]};
+      const double before = double{from.visible[i]} - mean;
+      const double after = double{to.visible[i]} - mean;
+      const double keep = move.keep[i];
+      const double noise = move.noise[i];
+      const double target = temperature() * double{model_.variance()[i]};
+      sum += 0.5 * (after - before) * (after + before) *
+             ((1 - keep) * (1 + keep) / (noise * noise) - 1 / target);
+    }
+    return sum;
+  }
+
+ private:
+  const Model& model_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerOptions& options) {
+  switch (options.adjust) {
+    case Adjust::kMetropolis:
+      return std::make_unique<JointlyAdjusted>(model, options);
+    case Adjust::kConditional:
+      return std::make_unique<ConditionallyAdjusted>(model, options);
+    case Adjust::kNone:
+      break;
+  }
+  return std::make_unique<GibbsLangevin>(model, options);
+}
+
+}  // namespace grbm

@@ -1,0 +1,56 @@
+// Langevin sampling of the marginal law of v; with or without Metropolis adjustment.
+#include <cmath>
+
+#include "sampler/schedule.h"
+#include "sampler/transition.h"
+
+namespace grbm {
+
+namespace {
+
+// v' = v - α ∂Ẽ/∂v + √(2ατ) ξ. With m = μ + W p(h|v) the gradient is (v - m)/σ², so keep = 1 -
+// α/σ².  [math.md (23)]
+class Langevin : public Transition {
+ public:
+  Langevin(const Model& model, const SamplerOptions& options)
+      : model_(model), options_(options), move_(model.visible()) {}
+
+  Hidden hidden() const override { return Hidden::kProbability; }
+  Acceptance acceptance() const override {
+    return options_.adjust == Adjust::kNone ? Acceptance::kNone : Acceptance::kStep;
+  }
+
+  const Move& MoveAt(std::int64_t step) override {
+    const double decay = options_.anneal ? CosineDecay(step, options_.steps) : 1.0;
+    if (decay != decay_) {
+      decay_ = decay;
+      for (std::size_t i = 0; i < move_.keep.size(); ++i) {
+        const double ratio = decay * StepRatio(model_, options_, i);
+        move_.keep[i] = static_cast<float>(1 - ratio);
+        move_.noise[i] = static_cast<float>(
+            std::sqrt(2 * ratio * options_.temperature * double{model_.variance()[i]}));
+      }
+    }
+    return move_;
+  }
+
+  // Against exp(-Ẽ/τ). [math.md (24)]
+  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
+    return (from.energies.energy - to.energies.energy) / options_.temperature +
+           LogProposalRatio(model_, move, from, to);
+  }
+
+ private:
+  const Model& model_;
+  SamplerOptions options_;
+  Move move_;
+  double decay_ = -1;  // of the move that is ready; none yet
+};
+
+}  // namespace
+
+std::unique_ptr<Transition> MakeLangevin(const Model& model, const SamplerOptions& options) {
+  return std::make_unique<Langevin>(model, options);
+}
+
+}  // namespace grbm

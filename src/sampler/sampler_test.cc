@@ -1,0 +1,288 @@
+#include "grbm/sampler/sampler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grbm/model/energy.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::RandomModel;
+
+std::vector<SamplerOptions> EverySampler() {
+  std::vector<SamplerOptions> all;
+  const auto add = [&](Method method, Adjust adjust) {
+    SamplerOptions o;
+    o.method = method;
+    o.adjust = adjust;
+    o.steps = 7;
+    o.step_size = 0.3;
+    o.langevin_steps = 3;
+    o.step_scale = StepScale::kUnit;
+    o.temperature = 1.5;
+    all.push_back(o);
+  };
+  add(Method::kGibbs, Adjust::kNone);
+  add(Method::kPartialGibbs, Adjust::kNone);
+  add(Method::kLangevin, Adjust::kNone);
+  add(Method::kLangevin, Adjust::kMetropolis);
+  add(Method::kGibbsLangevin, Adjust::kNone);
+  add(Method::kGibbsLangevin, Adjust::kMetropolis);
+  add(Method::kGibbsLangevin, Adjust::kConditional);
+  return all;
+}
+
+class EachSampler : public ::testing::TestWithParam<SamplerOptions> {
+ protected:
+  Model model = RandomModel(37, 70, 1, 0.15);
+  SamplerOptions options = GetParam();
+
+  Chains RunFromNoise(Index count, int threads, std::uint32_t first = 0) {
+    ThreadPool pool(threads);
+    Chains chains = NoiseChains(model, count, 5, pool, first);
+    Sampler(model, options, pool).Run(chains, {.seed = 5});
+    return chains;
+  }
+};
+
+std::string SamplerName(const ::testing::TestParamInfo<SamplerOptions>& info) {
+  const char* const methods[] = {"gibbs", "langevin", "gibbs_langevin", "partial_gibbs"};
+  const char* const rules[] = {"", "_metropolis", "_conditional"};
+  return std::string(methods[static_cast<int>(info.param.method)]) +
+         rules[static_cast<int>(info.param.adjust)];
+}
+
+INSTANTIATE_TEST_SUITE_P(Samplers, EachSampler, ::testing::ValuesIn(EverySampler()), SamplerName);
+
+TEST_P(EachSampler, OneTwoAndFiveThreadsGiveTheSameBits) {
+  const Chains one = RunFromNoise(150, 1);
+  for (const int threads : {2, 5}) {
+    const Chains other = RunFromNoise(150, threads);
+    EXPECT_TRUE(one.visible == other.visible);
+    EXPECT_TRUE(one.hidden == other.hidden);
+  }
+}
+
+TEST_P(EachSampler, AnySplitOfTheChainsGivesTheSameBits) {
+  const Chains whole = RunFromNoise(150, 2);
+  for (const std::vector<Index>& cuts :
+       {std::vector<Index>{0, 1, 2, 150}, {0, 32, 64, 150}, {0, 5, 47, 101, 150}}) {
+    for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
+      const Chains part =
+          RunFromNoise(cuts[c + 1] - cuts[c], 2, static_cast<std::uint32_t>(cuts[c]));
+      for (Index r = 0; r < part.count(); ++r) {
+        for (Index i = 0; i < 37; ++i) ASSERT_EQ(part.visible(r, i), whole.visible(cuts[c] + r, i));
+        for (Index j = 0; j < 70; ++j)
+          ASSERT_EQ(part.hidden.Get(r, j), whole.hidden.Get(cuts[c] + r, j));
+      }
+    }
+  }
+}
+
+TEST_P(EachSampler, ChainsAndSeedsDiffer) {
+  const Chains chains = RunFromNoise(40, 1);
+  EXPECT_NE(chains.visible(0, 0), chains.visible(1, 0));
+  EXPECT_NE(chains.visible(0, 0), chains.visible(32, 0));
+  ThreadPool pool(1);
+  Chains other = NoiseChains(model, 40, 5, pool);
+  Sampler(model, options, pool).Run(other, {.seed = 6});
+  EXPECT_FALSE(chains.visible == other.visible);
+}
+
+TEST_P(EachSampler, ARunInTwoPartsEqualsOneRun) {
+  options.anneal = false;  // Langevin's schedule spans a run
+  const Chains whole = RunFromNoise(40, 2);
+  ThreadPool pool(2);
+  Chains chains = NoiseChains(model, 40, 5, pool);
+  options.steps = 3;
+  Sampler(model, options, pool).Run(chains, {.seed = 5});
+  options.steps = 4;
+  Sampler(model, options, pool).Run(chains, {.seed = 5, .first_step = 3});
+  if (options.method != Method::kLangevin) {
+    // The rounding of the caches is the same, for they are functions of the state.
+    EXPECT_TRUE(whole.hidden == chains.hidden);
+  }
+  EXPECT_TRUE(whole.visible == chains.visible);
+}
+
+TEST_P(EachSampler, TheObserverSeesEveryState) {
+  struct Record : Observer {
+    void OnStep(const ChainState& state) override {
+      steps.push_back(state.step);
+      shares.push_back(static_cast<double>(std::ranges::count(state.accepted, 1)) / 40.0);
+      visible = Matrix(state.visible.rows(), state.visible.cols());
+      CopyRows(state.visible, visible);
+      logits = Matrix(state.logits.rows(), state.logits.cols());
+      CopyRows(state.logits, logits);
+      hidden_rows = state.hidden.rows();
+      if (hidden_rows > 0) {
+        hidden = BitMatrix(hidden_rows, state.hidden.units());
+        CopyRows(state.hidden, hidden);
+      }
+    }
+    std::vector<std::int64_t> steps;
+    std::vector<double> shares;
+    Matrix visible;
+    Matrix logits;
+    BitMatrix hidden;
+    Index hidden_rows = -1;
+  } record;
+
+  ThreadPool pool(2);
+  Chains chains = NoiseChains(model, 40, 5, pool);
+  options.adjust_after = 2;
+  const auto accepted =
+      Sampler(model, options, pool).Run(chains, {.seed = 5, .burn_in = 3}, &record);
+  EXPECT_THAT(record.steps, ::testing::ElementsAre(4, 5, 6, 7));
+  ASSERT_EQ(accepted.size(), 7u);
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(record.shares[k], accepted[k + 3]);
+  for (std::size_t t = 0; t < 2; ++t)
+    EXPECT_EQ(accepted[t], 1.0) << "never rejected before adjust_after";
+  if (options.adjust != Adjust::kNone) {
+    EXPECT_LT(accepted[4], 1.0);
+    EXPECT_GT(accepted[4], 0.0);
+  }
+
+  EXPECT_TRUE(record.visible == chains.visible);
+  EXPECT_TRUE(record.logits == HiddenLogits(model, chains.visible, pool))
+      << "the logits are those of the state";
+  EXPECT_EQ(record.hidden_rows, options.method == Method::kLangevin ? 0 : 40);
+  if (record.hidden_rows > 0) {
+    EXPECT_TRUE(record.hidden == chains.hidden);
+  }
+}
+
+TEST_P(EachSampler, NewParametersTakeEffect) {
+  ThreadPool pool(1);
+  const Model other = RandomModel(37, 70, 2, 0.15);
+  Sampler fresh(other, options, pool);
+  Sampler reused(model, options, pool);
+  Chains a = NoiseChains(model, 40, 5, pool);
+  Chains b = a;
+  Chains warm_up = a;
+  reused.Run(warm_up, {.seed = 1});
+  reused.SetModel(other);
+  fresh.Run(a, {.seed = 3});
+  reused.Run(b, {.seed = 3});
+  EXPECT_TRUE(a.visible == b.visible);
+}
+
+TEST(Sampler, NoiseIsStandardNormalAndHiddenFollows) {
+  const Model model = RandomModel(3, 4, 1);
+  ThreadPool pool(2);
+  const Chains chains = NoiseChains(model, 100000, 9, pool);
+  // 3 means, 3 variances and 4 activities, each within 5.5 standard errors (family-wise error
+  // 4e-7).
+  const Matrix p = HiddenProbabilities(model, chains.visible, pool);
+  for (Index i = 0; i < 3; ++i) {
+    double sum = 0;
+    double squares = 0;
+    for (Index r = 0; r < chains.count(); ++r) {
+      sum += double{chains.visible(r, i)};
+      squares += double{chains.visible(r, i)} * double{chains.visible(r, i)};
+    }
+    EXPECT_LT(std::abs(sum) / std::sqrt(1e5), 5.5);
+    EXPECT_LT(std::abs(squares - 1e5) / std::sqrt(2e5), 5.5);
+  }
+  for (Index j = 0; j < 4; ++j) {
+    double excess = 0;
+    double variance = 0;
+    for (Index r = 0; r < chains.count(); ++r) {
+      const double q = p(r, j);
+      excess += (chains.hidden.Get(r, j) ? 1.0 : 0.0) - q;
+      variance += q * (1 - q);
+    }
+    EXPECT_LT(std::abs(excess) / std::sqrt(variance), 5.5);
+  }
+}
+
+TEST(Sampler, TheFinalStateIsShownAsAsked) {
+  const Model model = RandomModel(3, 4, 1);
+  ThreadPool pool(1);
+  const Chains chains = NoiseChains(model, 5, 1, pool);
+  SamplerOptions options;
+  EXPECT_TRUE(FinalVisible(model, chains, options, pool) ==
+              VisibleMean(model, chains.hidden, pool));
+  options.final = Final::kSample;
+  EXPECT_TRUE(FinalVisible(model, chains, options, pool) == chains.visible);
+}
+
+template <typename Action>
+std::string Refusal(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "(accepted)";
+}
+
+TEST(Sampler, RefusesAStepThatDiverges) {
+  Parameters p(3, 2);
+  p.log_var = {0.0f, 0.0f, std::log(0.001f)};
+  const Model model(p);
+  ThreadPool pool(1);
+  SamplerOptions options;
+  options.step_size = 0.04;  // fits the mean variance, not that of unit 2
+  EXPECT_EQ(Refusal([&] { Sampler(model, options, pool); }),
+            "sampler: step_size = 0.04: a step diverges for 1 of 3 visible units, worst unit 2 "
+            "whose step is 26.7 of its "
+            "variance; allowed is below 2: set step_size below 0.003, or step_scale = \"unit\"");
+  const Sampler counted(model, options, pool, OnUnstable::kAllow);
+  EXPECT_EQ(counted.stability().unstable, 1);
+  EXPECT_EQ(counted.stability().worst, 2);
+  options.step_scale = StepScale::kUnit;
+  EXPECT_EQ(Refusal([&] { Sampler(model, options, pool); }), "(accepted)");
+  options.step_size = 2.0;
+  EXPECT_THAT(Refusal([&] { Sampler(model, options, pool); }), HasSubstr("3 of 3 visible units"));
+  options.method = Method::kGibbs;  // has no step
+  EXPECT_EQ(Refusal([&] { Sampler(model, options, pool); }), "(accepted)");
+}
+
+TEST(Sampler, RefusesNonsense) {
+  const Model model = RandomModel(3, 4, 1);
+  ThreadPool pool(1);
+  const auto refusal = [&](auto change) {
+    SamplerOptions options;
+    change(options);
+    return Refusal([&] { Sampler(model, options, pool); });
+  };
+  EXPECT_EQ(refusal([](auto& o) { o.steps = 0; }),
+            "sampler: steps = 0: allowed is a whole number from 1 to 1000000000");
+  EXPECT_THAT(refusal([](auto& o) { o.langevin_steps = -3; }), HasSubstr("langevin_steps = -3"));
+  EXPECT_EQ(refusal([](auto& o) { o.step_size = 0; }),
+            "sampler: step_size = 0: allowed is a number above 0");
+  EXPECT_THAT(refusal([](auto& o) { o.temperature = NAN; }), HasSubstr("temperature = nan"));
+  EXPECT_THAT(refusal([](auto& o) { o.refresh = 2; }), HasSubstr("refresh = 2"));
+  EXPECT_THAT(refusal([](auto& o) {
+                o.method = Method::kGibbs;
+                o.adjust = Adjust::kMetropolis;
+              }),
+              HasSubstr("nothing to adjust"));
+  EXPECT_THAT(refusal([](auto& o) {
+                o.method = Method::kLangevin;
+                o.adjust = Adjust::kConditional;
+              }),
+              HasSubstr("no hidden state"));
+
+  Sampler sampler(model, SamplerOptions(), pool);
+  Chains wrong{0, Matrix(2, 4), BitMatrix(2, 4)};
+  EXPECT_THROW(sampler.Run(wrong, {}), DataError);
+  wrong = {0, Matrix(2, 3), BitMatrix(3, 4)};
+  EXPECT_THROW(sampler.Run(wrong, {}), DataError);
+  Chains nan{0, Matrix(1, 3), BitMatrix(1, 4)};
+  nan.visible(0, 1) = NAN;
+  EXPECT_THAT(Refusal([&] { sampler.Run(nan, {}); }), HasSubstr("chains: element [0, 1] is nan"));
+  Chains late{0xffffffff, Matrix(2, 3), BitMatrix(2, 4)};
+  EXPECT_THROW(sampler.Run(late, {}), ConfigError);
+  Chains none{0, Matrix(0, 3), BitMatrix(0, 4)};
+  EXPECT_TRUE(sampler.Run(none, {}).empty());
+}
+
+}  // namespace
+}  // namespace grbm
