@@ -44,15 +44,14 @@ bool InRange(const Range& range, double value) {
 }
 
 std::string ScalarText(const Scalar& value) {
-  return std::visit(Overloaded{[](bool v) { return std::string(v ? "true" : "false"); },
-                               [](const std::string& v) { return '"' + v + '"'; },
-                               [](auto v) { return fmt::format("{}", v); }},
-                    value);
+  return std::visit(
+      Overloaded{[](bool v) { return std::string(v ? "true" : "false"); },
+                 [](const std::string& v) { return '"' + v + '"'; }, [](auto v) { return fmt::format("{}", v); }},
+      value);
 }
 
 [[noreturn]] void Refuse(const Field& field, const std::string& value, std::string_view where) {
-  throw ConfigError(
-      fmt::format("{}: {} = {}: allowed is {}", where, field.name, value, AllowedText(field)));
+  throw ConfigError(fmt::format("{}: {} = {}: allowed is {}", where, field.name, value, AllowedText(field)));
 }
 
 }  // namespace
@@ -70,16 +69,15 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
   return best.empty() ? "" : fmt::format(": did you mean '{}'?", best);
 }
 
-const Field& FindField(std::span<const Field> fields, std::string_view name,
-                       std::string_view where) {
+const Field& FindField(std::span<const Field> fields, std::string_view name, std::string_view where) {
   const auto found = std::ranges::find(fields, name, &Field::name);
   if (found != fields.end()) return *found;
   std::vector<std::string_view> names;
   for (const Field& field : fields) names.push_back(field.name);
   const std::string hint = DidYouMean(name, names);
-  throw ConfigError(hint.empty() ? fmt::format("{}: unknown key '{}': known are {}", where, name,
-                                               fmt::join(names, ", "))
-                                 : fmt::format("{}: unknown key '{}'{}", where, name, hint));
+  throw ConfigError(hint.empty()
+                        ? fmt::format("{}: unknown key '{}': known are {}", where, name, fmt::join(names, ", "))
+                        : fmt::format("{}: unknown key '{}'{}", where, name, hint));
 }
 
 void Assign(const Field& field, const Scalar& value, std::string_view where) {
@@ -119,38 +117,35 @@ void Assign(const Field& field, const Scalar& value, std::string_view where) {
 void AssignText(const Field& field, std::string_view text, std::string_view where) {
   const auto parse = [&](auto& number) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size())
-      Refuse(field, std::string(text), where);
+    if (error != std::errc() || end != text.data() + text.size()) Refuse(field, std::string(text), where);
   };
-  const Scalar value =
-      std::visit(Overloaded{[&](bool*) -> Scalar {
-                              if (text != "true" && text != "false") {
-                                Refuse(field, std::string(text), where);
-                              }
-                              return text == "true";
-                            },
-                            [&](std::int64_t*) -> Scalar {
-                              std::int64_t number = 0;
-                              parse(number);
-                              return number;
-                            },
-                            [&](double*) -> Scalar {
-                              double number = 0;
-                              parse(number);
-                              return number;
-                            },
-                            [&](const Choice&) -> Scalar { return std::string(text); }},
-                 field.value);
+  const Scalar value = std::visit(Overloaded{[&](bool*) -> Scalar {
+                                               if (text != "true" && text != "false") {
+                                                 Refuse(field, std::string(text), where);
+                                               }
+                                               return text == "true";
+                                             },
+                                             [&](std::int64_t*) -> Scalar {
+                                               std::int64_t number = 0;
+                                               parse(number);
+                                               return number;
+                                             },
+                                             [&](double*) -> Scalar {
+                                               double number = 0;
+                                               parse(number);
+                                               return number;
+                                             },
+                                             [&](const Choice&) -> Scalar { return std::string(text); }},
+                                  field.value);
   Assign(field, value, where);
 }
 
 Scalar Value(const Field& field) {
-  return std::visit(
-      Overloaded{[](const Choice& choice) -> Scalar {
-                   return std::string(choice.words[static_cast<std::size_t>(choice.get())]);
-                 },
-                 [](auto* target) -> Scalar { return *target; }},
-      field.value);
+  return std::visit(Overloaded{[](const Choice& choice) -> Scalar {
+                                 return std::string(choice.words[static_cast<std::size_t>(choice.get())]);
+                               },
+                               [](auto* target) -> Scalar { return *target; }},
+                    field.value);
 }
 
 std::string ValueText(const Field& field) { return ScalarText(Value(field)); }
@@ -160,22 +155,20 @@ std::string AllowedText(const Field& field) {
     const Range& r = field.range;
     const bool low = std::isfinite(r.min);
     const bool high = std::isfinite(r.max);
-    if (low && high && !r.min_open && !r.max_open)
-      return fmt::format("{} from {} to {}", kind, r.min, r.max);
+    if (low && high && !r.min_open && !r.max_open) return fmt::format("{} from {} to {}", kind, r.min, r.max);
     std::string text(kind);
     if (low) text += fmt::format(" {} {}", r.min_open ? "above" : "of at least", r.min);
     if (low && high) text += " and";
     if (high) text += fmt::format(" {} {}", r.max_open ? "below" : "at most", r.max);
     return text;
   };
-  return std::visit(
-      Overloaded{[](bool*) -> std::string { return "true or false"; },
-                 [&](std::int64_t*) -> std::string { return number("a whole number"); },
-                 [&](double*) -> std::string { return number("a number"); },
-                 [](const Choice& choice) -> std::string {
-                   return fmt::format("one of \"{}\"", fmt::join(choice.words, "\", \""));
-                 }},
-      field.value);
+  return std::visit(Overloaded{[](bool*) -> std::string { return "true or false"; },
+                               [&](std::int64_t*) -> std::string { return number("a whole number"); },
+                               [&](double*) -> std::string { return number("a number"); },
+                               [](const Choice& choice) -> std::string {
+                                 return fmt::format("one of \"{}\"", fmt::join(choice.words, "\", \""));
+                               }},
+                    field.value);
 }
 
 void CheckFields(std::span<const Field> fields, std::string_view where) {

@@ -72,8 +72,7 @@ TEST(Options, ErrorsNameWhereWhatAndWhatIsAllowed) {
 TEST(Options, UnknownKeysGetTheNearestName) {
   Sample sample;
   const auto fields = sample.Fields();
-  EXPECT_EQ(Message([&] { FindField(fields, "cuont", "x"); }),
-            "x: unknown key 'cuont': did you mean 'count'?");
+  EXPECT_EQ(Message([&] { FindField(fields, "cuont", "x"); }), "x: unknown key 'cuont': did you mean 'count'?");
   EXPECT_EQ(Message([&] { FindField(fields, "zzzzzz", "x"); }),
             "x: unknown key 'zzzzzz': known are on, count, rate, shape");
 }

@@ -13,8 +13,7 @@
 namespace grbm {
 
 namespace {
-// A step of a small model takes microseconds, so a worker looks for work this many times before it
-// sleeps.
+// A step of a small model takes microseconds, so a worker looks for work this many times before it sleeps.
 constexpr int kSpins = 4000;
 constexpr int kMaxThreads = 4096;
 }  // namespace
@@ -62,8 +61,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
   if (threads < 0 || threads > kMaxThreads) {
-    throw ConfigError(fmt::format("threads = {}: allowed are 1 to {}, or 0 for one per core",
-                                  threads, kMaxThreads));
+    throw ConfigError(fmt::format("threads = {}: allowed are 1 to {}, or 0 for one per core", threads, kMaxThreads));
   }
   if (threads == 0) threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   for (int i = 1; i < threads; ++i) state_->workers.emplace_back([this] { state_->Loop(); });

@@ -12,16 +12,14 @@ namespace {
 
 PhiloxWords Reference(const PhiloxWords& counter, const std::array<std::uint32_t, 2>& key) {
   const r123::Philox4x32 generator;
-  const auto out =
-      generator({{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}});
+  const auto out = generator({{counter[0], counter[1], counter[2], counter[3]}}, {{key[0], key[1]}});
   return {out[0], out[1], out[2], out[3]};
 }
 
 TEST(Philox, KnownAnswers) {
   // From Random123's known-answer file: philox4x32, 10 rounds.
   const std::uint32_t ones = 0xffffffff;
-  EXPECT_EQ(Philox({0, 0, 0, 0}, {0, 0}),
-            (PhiloxWords{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(Philox({0, 0, 0, 0}, {0, 0}), (PhiloxWords{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(Philox({ones, ones, ones, ones}, {ones, ones}),
             (PhiloxWords{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
   EXPECT_EQ(Philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
@@ -87,12 +85,11 @@ TEST(Normal, EndsAreFinite) {
       EXPECT_TRUE(std::isfinite(a) && std::isfinite(b));
     }
   }
-  EXPECT_NEAR(std::hypot(NormalPair(0, 0).first, NormalPair(0, 0).second),
-              std::sqrt(66 * std::log(2.0)), 1e-5);
+  EXPECT_NEAR(std::hypot(NormalPair(0, 0).first, NormalPair(0, 0).second), std::sqrt(66 * std::log(2.0)), 1e-5);
 }
 
-// Moments 1 to 4 and the correlation of neighbours, by unit, by chain and by step: 12 statistics of
-// 200,000 draws each, within 5.5 standard errors (family-wise error 12 × 3.8e-8 < 1e-6).
+// Moments 1 to 4 and the correlation of neighbours, by unit, by chain and by step: 12 statistics of 200,000 draws
+// each, within 5.5 standard errors (family-wise error 12 × 3.8e-8 < 1e-6).
 TEST(Normal, MomentsAndIndependence) {
   const Stream stream(12345, Purpose::kVisible);
   const int n = 200000;
@@ -118,8 +115,7 @@ TEST(Normal, MomentsAndIndependence) {
   }
 }
 
-// Kolmogorov-Smirnov distance of 200,000 normals; the bound is exceeded with probability 2
-// exp(-2·2.7²) < 1e-6.
+// Kolmogorov-Smirnov distance of 200,000 normals; the bound is exceeded with probability 2 exp(-2·2.7²) < 1e-6.
 TEST(Normal, FollowsTheNormalLaw) {
   const Stream stream(99, Purpose::kVisible);
   const int n = 200000;
@@ -129,8 +125,7 @@ TEST(Normal, FollowsTheNormalLaw) {
   double distance = 0;
   for (int i = 0; i < n; ++i) {
     const double cdf = 0.5 * std::erfc(-draws[static_cast<std::size_t>(i)] / std::sqrt(2.0));
-    distance =
-        std::max({distance, std::abs(cdf - i / double{n}), std::abs(cdf - (i + 1) / double{n})});
+    distance = std::max({distance, std::abs(cdf - i / double{n}), std::abs(cdf - (i + 1) / double{n})});
   }
   EXPECT_LT(distance, 2.7 / std::sqrt(n));
 }

@@ -22,11 +22,10 @@ float* Scratch(int slot, Index size) {
   return s.data();
 }
 
-// out = left · (something), block by block: `fill` writes a row of the left factor, which has
-// `inner` columns, and `product` multiplies a whole block of them onto a block of `out`.
+// out = left · (something), block by block: `fill` writes a row of the left factor, which has `inner` columns, and
+// `product` multiplies a whole block of them onto a block of `out`.
 template <typename FillRow, typename Product>
-void ForRowBlocks(Index lead, Index inner, MutableMatrix out, const FillRow& fill,
-                  const Product& product) {
+void ForRowBlocks(Index lead, Index inner, MutableMatrix out, const FillRow& fill, const Product& product) {
   const RowBlocks blocks(static_cast<std::uint32_t>(lead), out.rows());
   for (Index k = 0; k < blocks.count(); ++k) {
     const Index first = blocks.begin(k);
@@ -35,8 +34,7 @@ void ForRowBlocks(Index lead, Index inner, MutableMatrix out, const FillRow& fil
     float* left = Scratch(0, kRowBlock * inner);
     if (!whole) std::fill(left, left + kRowBlock * inner, 0.0f);
     float* const left_rows = left + blocks.lead_of(k) * inner;
-    for (Index r = 0; r < count; ++r)
-      fill(first + r, std::span(left_rows + r * inner, Size(inner)));
+    for (Index r = 0; r < count; ++r) fill(first + r, std::span(left_rows + r * inner, Size(inner)));
     if (whole) {
       product(left, out.row(first).data(), out.stride());
       continue;
@@ -48,8 +46,7 @@ void ForRowBlocks(Index lead, Index inner, MutableMatrix out, const FillRow& fil
     float* const padded_rows = padded + blocks.lead_of(k) * cols;
     for (Index r = 0; r < count; ++r) std::ranges::copy(out.row(first + r), padded_rows + r * cols);
     product(left, padded, cols);
-    for (Index r = 0; r < count; ++r)
-      std::copy_n(padded_rows + r * cols, cols, out.row(first + r).begin());
+    for (Index r = 0; r < count; ++r) std::copy_n(padded_rows + r * cols, cols, out.row(first + r).begin());
   }
 }
 
@@ -58,9 +55,8 @@ template <typename FillRow>
 void TimesTransposed(Index lead, ConstMatrix W, MutableMatrix out, const FillRow& fill) {
   GRBM_CHECK(out.cols() == W.rows());
   ForRowBlocks(lead, W.cols(), out, fill, [&](const float* left, float* block, Index stride) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Int(kRowBlock), Int(W.rows()),
-                Int(W.cols()), 1.0f, left, Int(W.cols()), W.data(), Int(W.stride()), 0.0f, block,
-                Int(stride));
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, Int(kRowBlock), Int(W.rows()), Int(W.cols()), 1.0f, left,
+                Int(W.cols()), W.data(), Int(W.stride()), 0.0f, block, Int(stride));
   });
 }
 
@@ -77,9 +73,8 @@ void AccumulateTransposed(ConstMatrix v, MutableMatrix sum, const FillRow& fill)
     const Index count = std::min(kRowBlock, v.rows() - first);
     float* right = Scratch(0, kRowBlock * hidden);
     for (Index r = 0; r < count; ++r) fill(first + r, std::span(right + r * hidden, Size(hidden)));
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, Int(v.cols()), Int(hidden), Int(count),
-                1.0f, v.row(first).data(), Int(v.stride()), right, Int(hidden), 1.0f, sum.data(),
-                Int(sum.stride()));
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, Int(v.cols()), Int(hidden), Int(count), 1.0f,
+                v.row(first).data(), Int(v.stride()), right, Int(hidden), 1.0f, sum.data(), Int(sum.stride()));
   }
 }
 
@@ -89,8 +84,8 @@ std::string BlasName() { return std::string("BLIS ") + bli_info_get_version_str(
 
 std::string CpuTarget() { return bli_arch_string(bli_arch_query_id()); }
 
-void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W,
-            std::span<const float> b, MutableMatrix logits, Index lead) {
+void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W, std::span<const float> b,
+            MutableMatrix logits, Index lead) {
   GRBM_CHECK(v.cols() == W.rows() && logits.rows() == v.rows() && logits.cols() == W.cols());
   for (Index r = 0; r < v.rows(); ++r) std::ranges::copy(b, logits.row(r).begin());
   const auto scale = [&](Index row, std::span<float> out) {
@@ -98,22 +93,19 @@ void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix 
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = in[i] * inverse_variance[i];
   };
   ForRowBlocks(lead, v.cols(), logits, scale, [&](const float* left, float* block, Index stride) {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Int(kRowBlock), Int(W.cols()),
-                Int(W.rows()), 1.0f, left, Int(W.rows()), W.data(), Int(W.stride()), 1.0f, block,
-                Int(stride));
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, Int(kRowBlock), Int(W.cols()), Int(W.rows()), 1.0f, left,
+                Int(W.rows()), W.data(), Int(W.stride()), 1.0f, block, Int(stride));
   });
 }
 
 void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product, Index lead) {
   GRBM_CHECK(h.units() == W.cols() && h.rows() == product.rows());
-  TimesTransposed(lead, W, product,
-                  [&](Index row, std::span<float> out) { ExpandBits(h, row, out); });
+  TimesTransposed(lead, W, product, [&](Index row, std::span<float> out) { ExpandBits(h, row, out); });
 }
 
 void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product, Index lead) {
   GRBM_CHECK(logits.cols() == W.cols() && logits.rows() == product.rows());
-  TimesTransposed(lead, W, product,
-                  [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
+  TimesTransposed(lead, W, product, [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
 }
 
 void AccumulateOuter(ConstMatrix v, ConstBitView h, MutableMatrix sum) {
@@ -123,8 +115,7 @@ void AccumulateOuter(ConstMatrix v, ConstBitView h, MutableMatrix sum) {
 
 void AccumulateProbabilityOuter(ConstMatrix v, ConstMatrix logits, MutableMatrix sum) {
   GRBM_CHECK(logits.rows() == v.rows() && logits.cols() == sum.cols());
-  AccumulateTransposed(v, sum,
-                       [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
+  AccumulateTransposed(v, sum, [&](Index row, std::span<float> out) { Sigmoid(logits.row(row), out); });
 }
 
 }  // namespace grbm::kernels

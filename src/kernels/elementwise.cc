@@ -8,8 +8,7 @@ namespace grbm::kernels {
 
 namespace {
 
-// Calls use(unit, words) once per counter that units below `units` draw from; word w is for unit +
-// w·kLanes.
+// Calls use(unit, words) once per counter that units below `units` draw from; word w is for unit + w·kLanes.
 template <typename Use>
 void ForCounters(const DrawKey& key, Index units, const Use& use) {
   for (Index tile = 0; tile < units; tile += Stream::kTile) {
@@ -44,8 +43,7 @@ void DrawNormals(const DrawKey& key, std::span<float> out) {
   });
 }
 
-void DrawBernoulli(const DrawKey& key, std::span<const float> logits, float inverse_temperature,
-                   BitView h, Index row) {
+void DrawBernoulli(const DrawKey& key, std::span<const float> logits, float inverse_temperature, BitView h, Index row) {
   const auto units = static_cast<Index>(logits.size());
   for (Index g = 0; g < h.groups(); ++g) h.word(row, g) = 0;
   ForCounters(key, units, [&](Index first, const PhiloxWords& words) {
@@ -75,8 +73,7 @@ double SumWhereSet(std::span<const float> x, ConstBitView h, Index row) {
   return sum;
 }
 
-double SumScaledSquares(std::span<const float> v, std::span<const float> mu,
-                        std::span<const float> inverse_variance) {
+double SumScaledSquares(std::span<const float> v, std::span<const float> mu, std::span<const float> inverse_variance) {
   double sum = 0;
   for (std::size_t i = 0; i < v.size(); ++i) {
     const double d = double{v[i]} - double{mu[i]};

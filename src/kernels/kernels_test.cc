@@ -15,8 +15,7 @@ using testing::Dice;
 using testing::RandomHidden;
 using testing::RandomVisible;
 
-// Rows, visible and hidden units: odd sizes, a full block and its neighbours, and more than one
-// block.
+// Rows, visible and hidden units: odd sizes, a full block and its neighbours, and more than one block.
 class Shapes : public ::testing::TestWithParam<std::tuple<Index, Index, Index>> {
  protected:
   Index rows = std::get<0>(GetParam());
@@ -35,8 +34,7 @@ class Shapes : public ::testing::TestWithParam<std::tuple<Index, Index, Index>> 
 };
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Shapes,
-                         ::testing::Combine(::testing::Values(1, 31, 32, 70),
-                                            ::testing::Values(1, 17, 65),
+                         ::testing::Combine(::testing::Values(1, 31, 32, 70), ::testing::Values(1, 17, 65),
                                             ::testing::Values(3, 64, 130)));
 
 // The bound on a float sum of n products of size about 1.
@@ -127,8 +125,7 @@ TEST_P(Shapes, DrawsAreThoseOfTheStream) {
     const double p = 1 / (1 + std::exp(-0.5 * double{logits(0, j)}));
     ASSERT_EQ(bits.Get(1, j), double{stream.Uniform(3, 11, j)} < p);
   }
-  EXPECT_EQ(bits.view().word(1, bits.view().groups() - 1) >> 1 >> ((hidden - 1) % 64), 0u)
-      << "bits past the end";
+  EXPECT_EQ(bits.view().word(1, bits.view().groups() - 1) >> 1 >> ((hidden - 1) % 64), 0u) << "bits past the end";
 }
 
 TEST_P(Shapes, RowSumsMatchDoubleLoops) {
@@ -146,8 +143,7 @@ TEST_P(Shapes, RowSumsMatchDoubleLoops) {
   for (Index i = 0; i < visible; ++i) {
     squares += std::pow(double{v(0, i)} - double{mu(0, i)}, 2) * double{inverse_variance(0, i)};
   }
-  EXPECT_NEAR(SumScaledSquares(v.row(0), mu.row(0), inverse_variance.row(0)), squares,
-              1e-12 * (1 + squares));
+  EXPECT_NEAR(SumScaledSquares(v.row(0), mu.row(0), inverse_variance.row(0)), squares, 1e-12 * (1 + squares));
 }
 
 TEST(Kernels, ExtremeLogitsAreCertain) {

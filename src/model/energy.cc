@@ -26,8 +26,7 @@ double QuadraticTerm(const Model& model, std::span<const double> v) {
 }
 
 // (v - μ - W h) / σ², for binary h or probabilities.
-std::vector<double> VisibleGradient(const Model& model, std::span<const double> v,
-                                    std::span<const double> h) {
+std::vector<double> VisibleGradient(const Model& model, std::span<const double> v, std::span<const double> h) {
   std::vector<double> gradient(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) {
     double mean = model.mu()[i];
@@ -50,15 +49,13 @@ void ForRows(Index rows, ThreadPool& pool, const std::function<void(Index)>& bod
 
 void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
   if (v.cols() != model.visible()) {
-    throw DataError(
-        fmt::format("{}: {} columns, but the model has {} visible units: they must be as many",
-                    what, v.cols(), model.visible()));
+    throw DataError(fmt::format("{}: {} columns, but the model has {} visible units: they must be as many", what,
+                                v.cols(), model.visible()));
   }
   for (Index r = 0; r < v.rows(); ++r) {
     for (Index i = 0; i < v.cols(); ++i) {
       if (!std::isfinite(v(r, i))) {
-        throw DataError(fmt::format("{}: element [{}, {}] is {}: every value must be finite", what,
-                                    r, i, v(r, i)));
+        throw DataError(fmt::format("{}: element [{}, {}] is {}: every value must be finite", what, r, i, v(r, i)));
       }
     }
   }
@@ -66,8 +63,8 @@ void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
 
 void CheckHidden(const Model& model, ConstBitView h, Index rows, const char* what) {
   if (h.units() != model.hidden() || h.rows() != rows) {
-    throw DataError(fmt::format("{}: {} × {} bits, but {} rows of {} hidden units are needed", what,
-                                h.rows(), h.units(), rows, model.hidden()));
+    throw DataError(fmt::format("{}: {} × {} bits, but {} rows of {} hidden units are needed", what, h.rows(),
+                                h.units(), rows, model.hidden()));
   }
 }
 
@@ -94,8 +91,7 @@ std::vector<double> HiddenLogits(const Model& model, std::span<const double> v) 
   return logits;
 }
 
-std::vector<double> EnergyGradient(const Model& model, std::span<const double> v,
-                                   std::span<const double> h) {
+std::vector<double> EnergyGradient(const Model& model, std::span<const double> v, std::span<const double> h) {
   return VisibleGradient(model, v, h);
 }
 
@@ -110,9 +106,8 @@ std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, 
   const Matrix logits = HiddenLogits(model, v, pool);
   std::vector<double> energies(Size(v.rows()));
   ForRows(v.rows(), pool, [&](Index r) {
-    energies[Size(r)] =
-        0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
-        kernels::SumWhereSet(logits.row(r), h, r);
+    energies[Size(r)] = 0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
+                        kernels::SumWhereSet(logits.row(r), h, r);
   });
   return energies;
 }
@@ -121,15 +116,13 @@ std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPo
   const Matrix logits = HiddenLogits(model, v, pool);
   std::vector<double> energies(Size(v.rows()));
   ForRows(v.rows(), pool, [&](Index r) {
-    energies[Size(r)] =
-        0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
-        kernels::SumSoftplus(logits.row(r));
+    energies[Size(r)] = 0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
+                        kernels::SumSoftplus(logits.row(r));
   });
   return energies;
 }
 
-Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool,
-                    std::uint32_t first_chain) {
+Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool, std::uint32_t first_chain) {
   CheckVisible(model, v, "visible states");
   Matrix logits(v.rows(), model.hidden());
   const kernels::RowBlocks blocks(first_chain, v.rows());
@@ -144,21 +137,18 @@ Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool,
 
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool) {
   Matrix probabilities = HiddenLogits(model, v, pool);
-  ForRows(v.rows(), pool,
-          [&](Index r) { kernels::Sigmoid(probabilities.row(r), probabilities.row(r)); });
+  ForRows(v.rows(), pool, [&](Index r) { kernels::Sigmoid(probabilities.row(r), probabilities.row(r)); });
   return probabilities;
 }
 
-Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool,
-                   std::uint32_t first_chain) {
+Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool, std::uint32_t first_chain) {
   CheckHidden(model, h, h.rows(), "hidden states");
   Matrix mean(h.rows(), model.visible());
   const kernels::RowBlocks blocks(first_chain, h.rows());
   pool.ParallelFor(blocks.count(), [&](Index k) {
     const Index first = blocks.begin(k);
     const Index rows = blocks.end(k) - first;
-    kernels::HiddenProduct(h.Rows(first, rows), model.W(), mean.view().Rows(first, rows),
-                           blocks.lead_of(k));
+    kernels::HiddenProduct(h.Rows(first, rows), model.W(), mean.view().Rows(first, rows), blocks.lead_of(k));
   });
   ForRows(h.rows(), pool, [&](Index r) {
     for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
@@ -166,14 +156,12 @@ Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool,
   return mean;
 }
 
-BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place,
-                       ThreadPool& pool) {
+BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool) {
   const Matrix logits = HiddenLogits(model, v, pool, place.first_chain);
   BitMatrix h(v.rows(), model.hidden());
   ForRows(v.rows(), pool, [&](Index r) {
-    kernels::DrawBernoulli(
-        {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)},
-        logits.row(r), 1.0f, h, r);
+    kernels::DrawBernoulli({place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, logits.row(r),
+                           1.0f, h, r);
   });
   return h;
 }
@@ -182,10 +170,8 @@ Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place,
   Matrix v = VisibleMean(model, h, pool, place.first_chain);
   ForRows(h.rows(), pool, [&](Index r) {
     std::vector<float> noise(Size(model.visible()));
-    kernels::DrawNormals(
-        {place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, noise);
-    for (std::size_t i = 0; i < noise.size(); ++i)
-      v.row(r)[i] += std::sqrt(model.variance()[i]) * noise[i];
+    kernels::DrawNormals({place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, noise);
+    for (std::size_t i = 0; i < noise.size(); ++i) v.row(r)[i] += std::sqrt(model.variance()[i]) * noise[i];
   });
   return v;
 }

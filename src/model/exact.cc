@@ -16,9 +16,9 @@ namespace {
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// Calls use(state, Wh) for every state of the hidden units, bit j of the state being unit j. Level
-// l of the partial sums holds the sum over units l and above, so a step from one state to the next
-// adds one column, and nothing drifts.
+// Calls use(state, Wh) for every state of the hidden units, bit j of the state being unit j. Level l of the partial
+// sums holds the sum over units l and above, so a step from one state to the next adds one column, and nothing
+// drifts.
 template <typename Use>
 void EnumerateProducts(const Model& model, const Use& use) {
   const Index hidden = model.hidden();
@@ -47,13 +47,12 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
                     "are enumerated",
                     model_.hidden(), kMaxHidden));
   }
-  // log Z = (N/2) log 2π + Σ ½ log σ² + log Σ_h exp(b·h + Σ ((μ + Wh)² - μ²) / 2σ²) [math.md (12)]
+  // log Z = (N/2) log 2π + Σ ½ log σ² + log Σ_h exp(b·h + Σ ((μ + Wh)² - μ²) / 2σ²)                    [math.md (12)]
   std::vector<double>& log_weight = probability_;
   log_weight.resize(std::size_t{1} << model_.hidden());
   EnumerateProducts(model_, [&](std::size_t state, std::span<const double> product) {
     double sum = 0;
-    for (std::size_t j = 0; j < model_.b().size(); ++j)
-      sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
+    for (std::size_t j = 0; j < model_.b().size(); ++j) sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
     for (std::size_t i = 0; i < product.size(); ++i) {
       const double m = model_.mu()[i];
       sum += product[i] * (2 * m + product[i]) / (2 * std::exp(double{model_.log_var()[i]}));
@@ -64,8 +63,7 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
   double total = 0;
   for (const double w : log_weight) total += std::exp(w - largest);
   log_partition_ = largest + std::log(total);
-  for (const float l : model_.log_var())
-    log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
+  for (const float l : model_.log_var()) log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
 
   for (double& w : probability_) w = std::exp(w - largest) / total;
   cumulative_.resize(probability_.size());
@@ -74,14 +72,11 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
 
 template <typename Use>
 void ExactModel::ForStates(const Use& use) const {
-  EnumerateProducts(model_, [&](std::size_t state, std::span<const double> product) {
-    use(state, probability_[state], product);
-  });
+  EnumerateProducts(
+      model_, [&](std::size_t state, std::span<const double> product) { use(state, probability_[state], product); });
 }
 
-double ExactModel::LogDensity(std::span<const double> v) const {
-  return -MarginalEnergy(model_, v) - log_partition_;
-}
+double ExactModel::LogDensity(std::span<const double> v) const { return -MarginalEnergy(model_, v) - log_partition_; }
 
 double ExactModel::MeanLogLikelihood(ConstMatrix data) const {
   CheckVisible(model_, data, "data");
@@ -122,7 +117,7 @@ ExactMoments ExactModel::Moments() const {
   return m;
 }
 
-// ∂/∂θ mean log p(v) = <-∂E/∂θ>_data - <-∂E/∂θ>_model [math.md (11)]
+// ∂/∂θ mean log p(v) = <-∂E/∂θ>_data - <-∂E/∂θ>_model                                                  [math.md (11)]
 ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
   CheckVisible(model_, data, "data");
   const Index visible = model_.visible();
@@ -151,10 +146,8 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
     std::vector<double> p = HiddenLogits(model_, v);
     for (double& x : p) x = 1 / (1 + std::exp(-x));
     add(
-        share, [&](Index i) { return v[Size(i)]; },
-        [&](Index i) { return v[Size(i)] * v[Size(i)]; },
-        [&](Index i, Index j) { return v[Size(i)] * p[Size(j)]; },
-        [&](Index j) { return p[Size(j)]; });
+        share, [&](Index i) { return v[Size(i)]; }, [&](Index i) { return v[Size(i)] * v[Size(i)]; },
+        [&](Index i, Index j) { return v[Size(i)] * p[Size(j)]; }, [&](Index j) { return p[Size(j)]; });
   }
   const ExactMoments m = Moments();
   add(
@@ -163,16 +156,14 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
   return g;
 }
 
-void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v,
-                        BitView h) const {
+void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v, BitView h) const {
   GRBM_CHECK(v.cols() == model_.visible() && h.units() == model_.hidden() && h.rows() == v.rows());
   const Stream pick(seed, Purpose::kExact);
   const Stream noise(seed, Purpose::kInitialVisible);
   for (Index r = 0; r < v.rows(); ++r) {
     const std::uint32_t chain = first_chain + static_cast<std::uint32_t>(r);
     const double u = pick.UniformDouble(0, chain) * cumulative_.back();
-    const auto state =
-        static_cast<std::size_t>(std::ranges::upper_bound(cumulative_, u) - cumulative_.begin());
+    const auto state = static_cast<std::size_t>(std::ranges::upper_bound(cumulative_, u) - cumulative_.begin());
     for (Index j = 0; j < h.units(); ++j) h.Set(r, j, (state >> j & 1) != 0);
     for (Index i = 0; i < v.cols(); ++i) {
       double mean = model_.mu()[Size(i)];

@@ -14,8 +14,7 @@ namespace {
 using testing::Doubles;
 using testing::RandomModel;
 
-// Two independent routes to log Z: enumeration of h with v integrated out, quadrature of v with h
-// summed out.
+// Two independent routes to log Z: enumeration of h with v integrated out, quadrature of v with h summed out.
 TEST(Exact, EnumerationAgreesWithQuadrature) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     const Index visible = seed % 2 == 0 ? 1 : 2;
@@ -29,16 +28,14 @@ TEST(Exact, EnumerationAgreesWithQuadrature) {
     for (std::size_t i = 0; i < v.size(); ++i) {
       const auto at = static_cast<Index>(i);
       EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i]; }), moments.v[i], 1e-10);
-      EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[0] * x[i]; }), moments.vv(0, at),
-                  1e-10);
+      EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[0] * x[i]; }), moments.vv(0, at), 1e-10);
       for (Index j = 0; j < model.hidden(); ++j) {
         const auto p = [&](std::span<const double> x) {
           return 1 / (1 + std::exp(-HiddenLogits(model, x)[static_cast<std::size_t>(j)]));
         };
-        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return p(x); }),
-                    moments.h[static_cast<std::size_t>(j)], 1e-10);
-        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i] * p(x); }), moments.vh(at, j),
+        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return p(x); }), moments.h[static_cast<std::size_t>(j)],
                     1e-10);
+        EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i] * p(x); }), moments.vh(at, j), 1e-10);
       }
     }
   }
@@ -51,8 +48,8 @@ TEST(Exact, IndependentUnits) {
   p.mu = {1.0f, 2.0f, 3.0f};
   p.log_var = {0.0f, 0.5f, -0.5f};
   const ExactModel exact{Model(p)};
-  const double expected = 1.5 * std::log(2 * M_PI) + std::log1p(std::exp(0.5)) +
-                          std::log1p(std::exp(-1.0));  // log-variances sum to 0
+  const double expected =
+      1.5 * std::log(2 * M_PI) + std::log1p(std::exp(0.5)) + std::log1p(std::exp(-1.0));  // log-variances sum to 0
   EXPECT_NEAR(exact.log_partition(), expected, 1e-12);
   const ExactMoments m = exact.Moments();
   EXPECT_NEAR(m.h[0], 1 / (1 + std::exp(-0.5)), 1e-12);
@@ -78,8 +75,8 @@ TEST(Exact, TwentyHiddenUnitsAreEnumeratedWithoutDrift) {
   EXPECT_THROW(ExactModel{RandomModel(1, 21, 1)}, ConfigError);
 }
 
-// Every first and second moment of 100,000 draws: 9 + 45 - few statistics, each within 5.6 standard
-// errors (family-wise error 60 × 2.1e-8 ≈ 1e-6).
+// Every first and second moment of 100,000 draws: 9 + 45 - few statistics, each within 5.6 standard errors
+// (family-wise error 60 × 2.1e-8 ≈ 1e-6).
 TEST(Exact, SamplesHaveTheExactMoments) {
   const ExactModel exact(RandomModel(4, 5, 3));
   const ExactMoments m = exact.Moments();
@@ -88,9 +85,7 @@ TEST(Exact, SamplesHaveTheExactMoments) {
   BitMatrix h(n, 5);
   exact.Sample(17, 0, v, h);
 
-  const auto value = [&](Index r, Index k) {
-    return k < 4 ? double{v(r, k)} : (h.Get(r, k - 4) ? 1.0 : 0.0);
-  };
+  const auto value = [&](Index r, Index k) { return k < 4 ? double{v(r, k)} : (h.Get(r, k - 4) ? 1.0 : 0.0); };
   const auto first = [&](Index k) {
     return k < 4 ? m.v[static_cast<std::size_t>(k)] : m.h[static_cast<std::size_t>(k - 4)];
   };
@@ -110,8 +105,7 @@ TEST(Exact, SamplesHaveTheExactMoments) {
   };
   for (Index a = 0; a < 9; ++a) {
     check(first(a), [&](Index r) { return value(r, a); });
-    for (Index b = a; b < 9; ++b)
-      check(second(a, b), [&](Index r) { return value(r, a) * value(r, b); });
+    for (Index b = a; b < 9; ++b) check(second(a, b), [&](Index r) { return value(r, a) * value(r, b); });
   }
 }
 

@@ -75,8 +75,7 @@ void EnergyStatistics::AddMarginal(ConstMatrix v, ConstMatrix logits, ThreadPool
   GRBM_CHECK(logits.rows() == v.rows() && logits.cols() == model_->hidden());
   AddVisible(v, pool);
   ForTiles(v.cols(), pool, [&](Index first, Index last) {
-    kernels::AccumulateProbabilityOuter(Columns(v, first, last), logits,
-                                        outer_.view().Rows(first, last - first));
+    kernels::AccumulateProbabilityOuter(Columns(v, first, last), logits, outer_.view().Rows(first, last - first));
   });
   ForTiles(logits.cols(), pool, [&](Index first, Index last) {
     std::vector<float> p(Size(last - first));

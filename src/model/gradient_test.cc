@@ -25,11 +25,10 @@ double Slope(const std::function<double(double)>& f, double x, double step) {
 
 constexpr double kStep = 0x1p-9;
 
-// The slope of f(model) in one parameter, which is a float: the parameter is first rounded to
-// multiples of the step, so that every shifted value is exact.
+// The slope of f(model) in one parameter, which is a float: the parameter is first rounded to multiples of the step,
+// so that every shifted value is exact.
 using Pick = std::function<float&(Parameters&)>;
-double ParameterSlope(const Parameters& at, const Pick& pick,
-                      const std::function<double(const Model&)>& f) {
+double ParameterSlope(const Parameters& at, const Pick& pick, const std::function<double(const Model&)>& f) {
   Parameters p = at;
   const double x = pick(p);
   return Slope(
@@ -59,8 +58,7 @@ void ForEachParameter(const Gradient& g, const Check& check) {
       check("W", g.W(i, j), [i, j](Parameters& p) -> float& { return p.W(i, j); });
     }
   }
-  for (std::size_t j = 0; j < g.b.size(); ++j)
-    check("b", g.b[j], [j](Parameters& p) -> float& { return p.b[j]; });
+  for (std::size_t j = 0; j < g.b.size(); ++j) check("b", g.b[j], [j](Parameters& p) -> float& { return p.b[j]; });
   for (std::size_t i = 0; i < g.mu.size(); ++i) {
     check("mu", g.mu[i], [i](Parameters& p) -> float& { return p.mu[i]; });
     check("log_var", g.log_var[i], [i](Parameters& p) -> float& { return p.log_var[i]; });
@@ -89,12 +87,8 @@ TEST_P(Gradients, EnergyInV) {
         moved[i] = x;
         return moved;
       };
-      EXPECT_NEAR(joint[i],
-                  Slope([&](double x) { return Energy(model, shifted(x), hr); }, at[i], kStep),
-                  1e-9);
-      EXPECT_NEAR(marginal[i],
-                  Slope([&](double x) { return MarginalEnergy(model, shifted(x)); }, at[i], kStep),
-                  1e-8);
+      EXPECT_NEAR(joint[i], Slope([&](double x) { return Energy(model, shifted(x), hr); }, at[i], kStep), 1e-9);
+      EXPECT_NEAR(marginal[i], Slope([&](double x) { return MarginalEnergy(model, shifted(x)); }, at[i], kStep), 1e-8);
     }
   }
 }
@@ -104,38 +98,35 @@ TEST_P(Gradients, EnergyInEveryParameter) {
   EnergyStatistics statistics(model);
   statistics.Add(v, h, pool);
   const double n = static_cast<double>(v.rows());
-  ForEachParameter(
-      statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
-        const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
-          double sum = 0;
-          for (Index r = 0; r < v.rows(); ++r) sum += Energy(m, Doubles(v.row(r)), Doubles(h, r));
-          return sum / n;
-        });
-        EXPECT_NEAR(analytic, slope, 1e-5) << name;
-      });
+  ForEachParameter(statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
+    const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
+      double sum = 0;
+      for (Index r = 0; r < v.rows(); ++r) sum += Energy(m, Doubles(v.row(r)), Doubles(h, r));
+      return sum / n;
+    });
+    EXPECT_NEAR(analytic, slope, 1e-5) << name;
+  });
 }
 
 TEST_P(Gradients, MarginalEnergyInEveryParameter) {
   EnergyStatistics statistics(model);
   statistics.AddMarginal(v, HiddenLogits(model, v, pool), pool);
   const double n = static_cast<double>(v.rows());
-  ForEachParameter(
-      statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
-        const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
-          double sum = 0;
-          for (Index r = 0; r < v.rows(); ++r) sum += MarginalEnergy(m, Doubles(v.row(r)));
-          return sum / n;
-        });
-        EXPECT_NEAR(analytic, slope, 1e-5) << name;
-      });
+  ForEachParameter(statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
+    const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
+      double sum = 0;
+      for (Index r = 0; r < v.rows(); ++r) sum += MarginalEnergy(m, Doubles(v.row(r)));
+      return sum / n;
+    });
+    EXPECT_NEAR(analytic, slope, 1e-5) << name;
+  });
 }
 
 TEST_P(Gradients, ExactLogLikelihoodInEveryParameter) {
   const ExactGradient gradient = ExactModel(model).LogLikelihoodGradient(v);
   ForEachParameter(gradient, [&](const char* name, double analytic, const Pick& pick) {
-    const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
-      return ExactModel(m).MeanLogLikelihood(v);
-    });
+    const double slope =
+        ParameterSlope(model.parameters(), pick, [&](const Model& m) { return ExactModel(m).MeanLogLikelihood(v); });
     EXPECT_NEAR(analytic, slope, 1e-8) << name;
   });
 }
@@ -156,8 +147,7 @@ TEST(EnergyStatistics, BatchesAddUpAndThreadsDoNotMatter) {
   const Parameters whole = gradient(1, {0, 96});
   EXPECT_TRUE(whole == gradient(2, {0, 96}));
   EXPECT_TRUE(whole == gradient(5, {0, 96}));
-  EXPECT_TRUE(whole ==
-              gradient(3, {0, 32, 64, 96}));  // whole row blocks: the same order of summation
+  EXPECT_TRUE(whole == gradient(3, {0, 32, 64, 96}));  // whole row blocks: the same order of summation
   const Parameters odd = gradient(2, {0, 5, 40, 96});
   for (std::size_t k = 0; k < whole.W.values().size(); ++k) {
     ASSERT_NEAR(whole.W.values()[k], odd.W.values()[k], 1e-5);

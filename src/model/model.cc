@@ -16,18 +16,16 @@ void CheckFinite(std::span<const float> values, Index cols, const char* name) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     const auto at = static_cast<Index>(i);
-    const std::string place = cols > 0 ? fmt::format("{}[{}, {}]", name, at / cols, at % cols)
-                                       : fmt::format("{}[{}]", name, at);
-    throw DataError(
-        fmt::format("model: {} is {}: every parameter must be finite", place, values[i]));
+    const std::string place =
+        cols > 0 ? fmt::format("{}[{}, {}]", name, at / cols, at % cols) : fmt::format("{}[{}]", name, at);
+    throw DataError(fmt::format("model: {} is {}: every parameter must be finite", place, values[i]));
   }
 }
 
 void CheckLength(std::span<const float> values, Index length, const char* name, const char* of) {
   if (static_cast<Index>(values.size()) == length) return;
-  throw DataError(
-      fmt::format("model: {} has {} elements, but W has {} {} units: they must be as many", name,
-                  values.size(), length, of));
+  throw DataError(fmt::format("model: {} has {} elements, but W has {} {} units: they must be as many", name,
+                              values.size(), length, of));
 }
 
 }  // namespace
@@ -41,9 +39,8 @@ Parameters::Parameters(Index visible, Index hidden)
 Model::Model(Parameters parameters, double variance_floor)
     : parameters_(std::move(parameters)), variance_floor_(variance_floor) {
   if (visible() < 1 || hidden() < 1) {
-    throw DataError(
-        fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
-                    visible(), hidden()));
+    throw DataError(fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
+                                visible(), hidden()));
   }
   CheckLength(parameters_.b, hidden(), "b", "hidden");
   CheckLength(parameters_.mu, visible(), "mu", "visible");
@@ -53,8 +50,7 @@ Model::Model(Parameters parameters, double variance_floor)
   CheckFinite(parameters_.mu, 0, "mu");
   CheckFinite(parameters_.log_var, 0, "log_var");
   if (!(variance_floor > 0) || !std::isfinite(variance_floor)) {
-    throw ConfigError(
-        fmt::format("model: variance_floor = {}: allowed is a number above 0", variance_floor));
+    throw ConfigError(fmt::format("model: variance_floor = {}: allowed is a number above 0", variance_floor));
   }
 
   const auto log_floor = static_cast<float>(std::log(variance_floor));
@@ -64,29 +60,25 @@ Model::Model(Parameters parameters, double variance_floor)
     const double variance = std::exp(double{log_var});
     variance_.push_back(static_cast<float>(variance));
     inverse_variance_.push_back(static_cast<float>(1 / variance));
-    if (!std::isfinite(variance_.back()) || !std::isfinite(inverse_variance_.back()) ||
-        variance_.back() == 0) {
-      throw DataError(fmt::format(
-          "model: log_var[{}] is {}: its variance must be a finite number above 0", i, log_var));
+    if (!std::isfinite(variance_.back()) || !std::isfinite(inverse_variance_.back()) || variance_.back() == 0) {
+      throw DataError(
+          fmt::format("model: log_var[{}] is {}: its variance must be a finite number above 0", i, log_var));
     }
     mean_variance_ += variance / static_cast<double>(visible());
   }
 }
 
-Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance,
-                     double variance_floor) {
+Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {
   if (visible < 1 || hidden < 1) {
-    throw ConfigError(fmt::format(
-        "model: {} visible and {} hidden units: allowed is at least one of each", visible, hidden));
+    throw ConfigError(
+        fmt::format("model: {} visible and {} hidden units: allowed is at least one of each", visible, hidden));
   }
   if (!(initial_variance > 0) || !std::isfinite(initial_variance)) {
-    throw ConfigError(
-        fmt::format("model: initial_variance = {}: allowed is a number above 0", initial_variance));
+    throw ConfigError(fmt::format("model: initial_variance = {}: allowed is a number above 0", initial_variance));
   }
   Parameters parameters(visible, hidden);
   const Stream stream(seed, Purpose::kInitialWeights);
-  const auto deviation =
-      static_cast<float>(std::sqrt(initial_variance / static_cast<double>(visible + hidden)));
+  const auto deviation = static_cast<float>(std::sqrt(initial_variance / static_cast<double>(visible + hidden)));
   for (Index i = 0; i < visible; ++i) {
     kernels::DrawNormals({stream, 0, static_cast<std::uint32_t>(i)}, parameters.W.row(i));
     for (float& w : parameters.W.row(i)) w *= deviation;
@@ -97,8 +89,7 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
 
 Model Model::Tempered(double temperature) const {
   if (!(temperature > 0) || !std::isfinite(temperature)) {
-    throw ConfigError(
-        fmt::format("model: temperature = {}: allowed is a number above 0", temperature));
+    throw ConfigError(fmt::format("model: temperature = {}: allowed is a number above 0", temperature));
   }
   Parameters tempered = parameters_;
   for (float& b : tempered.b) b = static_cast<float>(double{b} / temperature);

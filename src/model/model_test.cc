@@ -125,8 +125,7 @@ TEST(Energy, IsThePapersFormula) {
     const double variance = std::exp(double{model.log_var()[i]});
     expected += 0.5 * std::pow((v[i] - double{model.mu()[i]}) / std::sqrt(variance), 2);
     for (std::size_t j = 0; j < 4; ++j) {
-      expected -=
-          v[i] / variance * double{model.W()(static_cast<Index>(i), static_cast<Index>(j))} * h[j];
+      expected -= v[i] / variance * double{model.W()(static_cast<Index>(i), static_cast<Index>(j))} * h[j];
     }
   }
   for (std::size_t j = 0; j < 4; ++j) expected -= double{model.b()[j]} * h[j];
@@ -167,8 +166,7 @@ TEST(Energy, BatchesAgreeWithSingleStates) {
       EXPECT_NEAR(probabilities(r, j), 1 / (1 + std::exp(-x)), 1e-6);
     }
     // ∂E/∂v vanishes at the mean of p(v | h).
-    for (const double slope : EnergyGradient(model, Doubles(mean.row(r)), hr))
-      EXPECT_NEAR(slope, 0, 1e-4);
+    for (const double slope : EnergyGradient(model, Doubles(mean.row(r)), hr)) EXPECT_NEAR(slope, 0, 1e-4);
   }
 }
 

@@ -13,17 +13,16 @@ namespace grbm {
 
 namespace {
 
-constexpr double kSpacing = 0.5;  // of the lattice, in units of σ (of √τ σ below temperature 1)
-constexpr double kMargin = 10;  // how far the lattice reaches beyond the outermost mean, in √τ σ
+constexpr double kSpacing = 0.5;    // of the lattice, in units of σ (of √τ σ below temperature 1)
+constexpr double kMargin = 10;      // how far the lattice reaches beyond the outermost mean, in √τ σ
 constexpr double kNegligible = 46;  // -log(1e-20)
 constexpr std::size_t kMaxPoints = 20'000'000;
 
 using Point = std::array<double, Quadrature::kMaxVisible>;
 using Cell = std::array<std::int64_t, Quadrature::kMaxVisible>;
 
-// Collects lattice points cell by cell: a cell of 2^level points a side is dropped when an upper
-// bound of the log-density over it is negligible beside the largest value found so far, and split
-// otherwise.
+// Collects lattice points cell by cell: a cell of 2^level points a side is dropped when an upper bound of the
+// log-density over it is negligible beside the largest value found so far, and split otherwise.
 class Collector {
  public:
   Collector(const Model& model, double temperature) : model_(model), temperature_(temperature) {
@@ -39,8 +38,7 @@ class Collector {
       if (temperature != 1) {
         // (1 + exp x)^(1/τ) has branch points at distance πσ²/|W| from the real line.
         for (const float w : model.W().row(static_cast<Index>(i))) {
-          if (w != 0)
-            spacing_[i] = std::min(spacing_[i], kSpacing * variance_[i] / std::abs(double{w}));
+          if (w != 0) spacing_[i] = std::min(spacing_[i], kSpacing * variance_[i] / std::abs(double{w}));
         }
       }
       const double reach = kMargin * deviation * std::max(1.0, std::sqrt(temperature));
@@ -52,8 +50,7 @@ class Collector {
   }
 
   void Run() {
-    // The largest value first, by climbing from the best of a few starts: bounds are then tight
-    // from the beginning.
+    // The largest value first, by climbing from the best of a few starts: bounds are then tight from the beginning.
     best_ = Climb();
     Visit(Cell{}, top_);
   }
@@ -64,9 +61,7 @@ class Collector {
   const std::vector<double>& values() const { return values_; }
 
  private:
-  double Value(const Point& v) const {
-    return -MarginalEnergy(model_, std::span(v.data(), visible_)) / temperature_;
-  }
+  double Value(const Point& v) const { return -MarginalEnergy(model_, std::span(v.data(), visible_)) / temperature_; }
 
   // Fixed points of v = μ + W sigmoid(logits(v)) are the stationary points of Ẽ.
   double Climb() const {
@@ -94,8 +89,7 @@ class Collector {
       const double distance = std::max(0.0, std::abs(centre[i] - double{model_.mu()[i]}) - half[i]);
       quadratic += distance * distance / (2 * variance_[i]);
       const std::span<const float> row = model_.W().row(static_cast<Index>(i));
-      for (std::size_t j = 0; j < logits.size(); ++j)
-        logits[j] += std::abs(double{row[j]}) * half[i] / variance_[i];
+      for (std::size_t j = 0; j < logits.size(); ++j) logits[j] += std::abs(double{row[j]}) * half[i] / variance_[i];
     }
     double bound = -quadratic;
     for (const double x : logits) bound += std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
@@ -120,8 +114,7 @@ class Collector {
       points_.push_back(centre);
       values_.push_back(value);
       if (points_.size() > kMaxPoints) {
-        throw ConfigError(fmt::format(
-            "quadrature: the model's mass covers more than {} lattice points", kMaxPoints));
+        throw ConfigError(fmt::format("quadrature: the model's mass covers more than {} lattice points", kMaxPoints));
       }
       return;
     }
@@ -149,15 +142,13 @@ class Collector {
 
 }  // namespace
 
-Quadrature::Quadrature(Model model, double temperature)
-    : model_(std::move(model)), temperature_(temperature) {
+Quadrature::Quadrature(Model model, double temperature) : model_(std::move(model)), temperature_(temperature) {
   if (model_.visible() > kMaxVisible) {
-    throw ConfigError(fmt::format("quadrature: {} visible units: allowed are at most {}",
-                                  model_.visible(), kMaxVisible));
+    throw ConfigError(
+        fmt::format("quadrature: {} visible units: allowed are at most {}", model_.visible(), kMaxVisible));
   }
   if (!(temperature > 0) || !std::isfinite(temperature)) {
-    throw ConfigError(
-        fmt::format("quadrature: temperature = {}: allowed is a number above 0", temperature));
+    throw ConfigError(fmt::format("quadrature: temperature = {}: allowed is a number above 0", temperature));
   }
   Collector collector(model_, temperature);
   collector.Run();
@@ -166,8 +157,7 @@ Quadrature::Quadrature(Model model, double temperature)
   double total = 0;
   for (const double value : collector.values()) total += std::exp(value - largest);
   log_partition_ = largest + std::log(total);
-  for (std::size_t i = 0; i < collector.visible(); ++i)
-    log_partition_ += std::log(collector.spacing(i));
+  for (std::size_t i = 0; i < collector.visible(); ++i) log_partition_ += std::log(collector.spacing(i));
 
   points_ = BasicMatrix<double>(static_cast<Index>(collector.points().size()), model_.visible());
   for (std::size_t p = 0; p < collector.points().size(); ++p) {
@@ -184,8 +174,7 @@ double Quadrature::LogDensity(std::span<const double> v) const {
 
 double Quadrature::Expectation(const std::function<double(std::span<const double>)>& f) const {
   double sum = 0;
-  for (Index p = 0; p < points_.rows(); ++p)
-    sum += probabilities_[static_cast<std::size_t>(p)] * f(points_.row(p));
+  for (Index p = 0; p < points_.rows(); ++p) sum += probabilities_[static_cast<std::size_t>(p)] * f(points_.row(p));
   return sum;
 }
 

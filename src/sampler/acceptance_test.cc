@@ -1,8 +1,7 @@
-// Acceptance ratios against naive ratios of full log-densities, every term on its own and in
-// double.
+// Acceptance ratios against naive ratios of full log-densities, every term on its own and in double.
 //
-// Parameters and states are small multiples of 1/8 and variances powers of two, so that the
-// products in float are exact and what is compared is the formula, to 1e-9.
+// Parameters and states are small multiples of 1/8 and variances powers of two, so that the products in float are
+// exact and what is compared is the formula, to 1e-9.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,9 +22,7 @@ constexpr Index kVisible = 5;
 constexpr Index kHidden = 6;
 constexpr Index kStates = 24;
 
-float Eighths(Dice& dice, int limit) {
-  return static_cast<float>(std::floor(dice.Uniform(-limit, limit + 1)) / 8);
-}
+float Eighths(Dice& dice, int limit) { return static_cast<float>(std::floor(dice.Uniform(-limit, limit + 1)) / 8); }
 
 Model DyadicModel(std::uint64_t seed) {
   Dice dice(seed);
@@ -33,8 +30,7 @@ Model DyadicModel(std::uint64_t seed) {
   for (float& w : p.W.values()) w = Eighths(dice, 8);
   for (float& b : p.b) b = Eighths(dice, 8);
   for (float& m : p.mu) m = Eighths(dice, 8);
-  for (float& l : p.log_var)
-    l = static_cast<float>(std::floor(dice.Uniform(-2, 3)) * std::log(2.0));
+  for (float& l : p.log_var) l = static_cast<float>(std::floor(dice.Uniform(-2, 3)) * std::log(2.0));
   return Model(p);
 }
 
@@ -60,14 +56,10 @@ struct States {
                                   : JointEnergies(model, v.row(r), logits.row(r), h, r));
     }
   }
-  RowState Row(Index r) const {
-    return {v.row(r), product.row(r), energies[static_cast<std::size_t>(r)]};
-  }
+  RowState Row(Index r) const { return {v.row(r), product.row(r), energies[static_cast<std::size_t>(r)]}; }
 };
 
-double Variance(const Model& model, std::size_t i) {
-  return model.variance()[i];
-}  // a power of two: exact
+double Variance(const Model& model, std::size_t i) { return model.variance()[i]; }  // a power of two: exact
 
 double LogNormal(double x, double mean, double variance) {
   return -0.5 * std::log(2 * M_PI * variance) - (x - mean) * (x - mean) / (2 * variance);
@@ -112,8 +104,7 @@ double NaiveMarginalEnergy(const Model& model, const States& s, Index r) {
 
 double NaiveMean(const Model& model, const States& s, Index r, std::size_t i) {
   double mean = model.mu()[i];
-  for (Index j = 0; j < kHidden; ++j)
-    mean += s.h.Get(r, j) ? double{model.W()(static_cast<Index>(i), j)} : 0.0;
+  for (Index j = 0; j < kHidden; ++j) mean += s.h.Get(r, j) ? double{model.W()(static_cast<Index>(i), j)} : 0.0;
   return mean;
 }
 
@@ -143,15 +134,13 @@ class AcceptanceRatio : public ::testing::TestWithParam<double> {
  protected:
   // Calls check(from, to, ratio) for pairs of states, and checks the antisymmetry.
   template <typename Check>
-  void ForPairs(const Transition& transition, const Move& move, const States& states,
-                const Check& check) {
+  void ForPairs(const Transition& transition, const Move& move, const States& states, const Check& check) {
     for (Index from = 0; from < kStates; ++from) {
       for (Index to = 0; to < kStates; ++to) {
         const double forth = transition.LogAcceptance(move, states.Row(from), states.Row(to));
         check(from, to, forth);
         if (transition.acceptance() == Transition::Acceptance::kStep) {
-          EXPECT_NEAR(forth, -transition.LogAcceptance(move, states.Row(to), states.Row(from)),
-                      1e-11);
+          EXPECT_NEAR(forth, -transition.LogAcceptance(move, states.Row(to), states.Row(from)), 1e-11);
         }
       }
     }
@@ -164,13 +153,11 @@ TEST_P(AcceptanceRatio, JointGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     const States s(model, false);
-    const auto transition =
-        MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, GetParam()));
+    const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, GetParam()));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
-        return NaiveProposal(move, s, a, b,
-                             [&](std::size_t i) { return NaiveMean(model, s, a, i); });
+        return NaiveProposal(move, s, a, b, [&](std::size_t i) { return NaiveMean(model, s, a, i); });
       };
       const double target_to = -NaiveEnergy(model, s, to) / GetParam();
       const double target_from = -NaiveEnergy(model, s, from) / GetParam();
@@ -186,17 +173,14 @@ TEST_P(AcceptanceRatio, ConditionalGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     const States s(model, false);
-    const auto transition =
-        MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kConditional, GetParam()));
+    const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kConditional, GetParam()));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto mean = [&](std::size_t i) { return NaiveMean(model, s, from, i); };
-      double naive =
-          NaiveProposal(move, s, to, from, mean) - NaiveProposal(move, s, from, to, mean);
+      double naive = NaiveProposal(move, s, to, from, mean) - NaiveProposal(move, s, from, to, mean);
       for (std::size_t i = 0; i < kVisible; ++i) {
         const double variance = GetParam() * Variance(model, i);
-        naive += LogNormal(s.v.row(to)[i], mean(i), variance) -
-                 LogNormal(s.v.row(from)[i], mean(i), variance);
+        naive += LogNormal(s.v.row(to)[i], mean(i), variance) - LogNormal(s.v.row(from)[i], mean(i), variance);
       }
       ASSERT_NEAR(ratio, naive, 1e-9 * (1 + std::abs(naive)));
       // Antisymmetric given the same h.
@@ -207,8 +191,7 @@ TEST_P(AcceptanceRatio, ConditionalGibbsLangevin) {
   }
 }
 
-// The proposal's mean is by definition the one that was used, with W p(h|v) in float; the energies
-// are exact.
+// The proposal's mean is by definition the one that was used, with W p(h|v) in float; the energies are exact.
 TEST_P(AcceptanceRatio, Langevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
@@ -219,13 +202,11 @@ TEST_P(AcceptanceRatio, Langevin) {
     const Move& move = transition->MoveAt(3);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
-        return NaiveProposal(move, s, a, b, [&](std::size_t i) {
-          return double{model.mu()[i]} + double{s.product.row(a)[i]};
-        });
+        return NaiveProposal(move, s, a, b,
+                             [&](std::size_t i) { return double{model.mu()[i]} + double{s.product.row(a)[i]}; });
       };
-      const double naive =
-          (NaiveMarginalEnergy(model, s, from) - NaiveMarginalEnergy(model, s, to)) / GetParam() +
-          proposal(to, from) - proposal(from, to);
+      const double naive = (NaiveMarginalEnergy(model, s, from) - NaiveMarginalEnergy(model, s, to)) / GetParam() +
+                           proposal(to, from) - proposal(from, to);
       ASSERT_NEAR(ratio, naive, 1e-9 * (1 + std::abs(naive)));
     });
     // And that mean is v - α ∂Ẽ/∂v.
@@ -241,13 +222,11 @@ TEST_P(AcceptanceRatio, Langevin) {
   }
 }
 
-// At temperature 1 the joint rule does not see the hidden states but through the proposals: -ΔẼ +
-// log q - log q.
+// At temperature 1 the joint rule does not see the hidden states but through the proposals: -ΔẼ + log q - log q.
 TEST(AcceptanceRatioIdentity, AtTemperatureOneTheEnergiesReduceToMarginalOnes) {
   const Model model = DyadicModel(9);
   const States s(model, false);
-  const auto transition =
-      MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0));
+  const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0));
   const Move& move = transition->MoveAt(0);
   for (Index to = 1; to < kStates; ++to) {
     const double expected = NaiveMarginalEnergy(model, s, 0) - NaiveMarginalEnergy(model, s, to) +

@@ -49,8 +49,7 @@ bool IsConstant(Draws draws) {
   return high - low < std::numeric_limits<double>::epsilon();
 }
 
-// From the first value on: exact if all values are the same, so that a chain that never moves has
-// variance 0.
+// From the first value on: exact if all values are the same, so that a chain that never moves has variance 0.
 double Mean(std::span<const double> values) {
   double sum = 0;
   for (const double x : values) sum += x - values[0];
@@ -87,8 +86,8 @@ double OrderStatistic(std::vector<double>& values, std::size_t k) {
   return *at;
 }
 
-// The mean of the two middle values of an even number. Its rounding decides whether the two are
-// equally far from it, that is, whether they share a rank when folded.
+// The mean of the two middle values of an even number. Its rounding decides whether the two are equally far from it,
+// that is, whether they share a rank when folded.
 double Median(Draws draws) {
   std::vector<double> values = AllValues(draws);
   const std::size_t half = values.size() / 2;
@@ -113,14 +112,13 @@ Chains Split(Draws draws) {
   for (Index c = 0; c < draws.rows(); ++c) {
     const std::span<const double> row = draws.row(c);
     std::ranges::copy(row.first(static_cast<std::size_t>(half)), halves.row(c).begin());
-    std::ranges::copy(row.last(static_cast<std::size_t>(half)),
-                      halves.row(draws.rows() + c).begin());
+    std::ranges::copy(row.last(static_cast<std::size_t>(half)), halves.row(draws.rows() + c).begin());
   }
   return halves;
 }
 
-// z = Φ⁻¹((r - 3/8) / (S + 1/4)), r = 1 ... S the rank among all S draws of all chains; equal draws
-// share the mean of their ranks. No draw may be NaN.
+// z = Φ⁻¹((r - 3/8) / (S + 1/4)), r = 1 ... S the rank among all S draws of all chains; equal draws share the mean of
+// their ranks. No draw may be NaN.
 Chains NormalScores(Chains chains) {
   const std::span<double> values = chains.values();
   std::vector<std::pair<double, std::size_t>> sorted(values.size());
@@ -157,8 +155,7 @@ Complex Product(Complex a, Complex b) {
 std::vector<Complex> RootsOfUnity(std::size_t size) {
   std::vector<Complex> roots(size / 2);
   for (std::size_t k = 0; k < roots.size(); ++k) {
-    roots[k] =
-        std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size));
+    roots[k] = std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(size));
   }
   return roots;
 }
@@ -191,10 +188,10 @@ void Backward(std::span<Complex> a, std::span<const Complex> roots) {
   }
 }
 
-// 1/C Σ_c 1/N Σ_i y_ci y_c(i+t) for the lags t = 0 ... N - 1, y the C chains less their means; C is
-// even. The mean is linear in the power spectra, so one transform back serves all chains; two
-// chains y, y' go into one transform as y + i y', because the real part of the autocovariance of
-// that is the sum of theirs. Twice the length keeps the ends from meeting.
+// 1/C Σ_c 1/N Σ_i y_ci y_c(i+t) for the lags t = 0 ... N - 1, y the C chains less their means; C is even. The mean is
+// linear in the power spectra, so one transform back serves all chains; two chains y, y' go into one transform as y +
+// i y', because the real part of the autocovariance of that is the sum of theirs. Twice the length keeps the ends
+// from meeting.
 std::vector<double> MeanAutocovariances(Draws chains, std::span<const double> means) {
   const std::size_t size = std::bit_ceil(2 * static_cast<std::size_t>(chains.cols()));
   const std::vector<Complex> roots = RootsOfUnity(size);
@@ -210,16 +207,14 @@ std::vector<double> MeanAutocovariances(Draws chains, std::span<const double> me
     for (std::size_t k = 0; k < size; ++k) power[k] += std::norm(pair[k]);
   }
   Backward(power, roots);
-  const double scale =
-      static_cast<double>(size) * static_cast<double>(chains.rows() * chains.cols());
+  const double scale = static_cast<double>(size) * static_cast<double>(chains.rows() * chains.cols());
   std::vector<double> covariances(static_cast<std::size_t>(chains.cols()));
   for (std::size_t t = 0; t < covariances.size(); ++t) covariances[t] = power[t].real() / scale;
   return covariances;
 }
 
-// τ = -1 + 2 Σ_t ρ_t by Geyer's initial monotone sequence: the pairs P_k = ρ_2k + ρ_2k+1, each at
-// most its predecessor, up to the first that is not positive; of that one only a positive ρ_2k,
-// once.
+// τ = -1 + 2 Σ_t ρ_t by Geyer's initial monotone sequence: the pairs P_k = ρ_2k + ρ_2k+1, each at most its
+// predecessor, up to the first that is not positive; of that one only a positive ρ_2k, once.
 double GeyerTime(std::span<const double> rho) {
   double sum = 0;
   double smallest = kInfinity;
@@ -234,9 +229,9 @@ double GeyerTime(std::span<const double> rho) {
   return -1 + 2 * sum + (pair() >= 0 ? rho[t] : std::max(rho[t], 0.0));
 }
 
-// ESS = S / τ, at most S log10(S), from ρ_t = 1 - (W - γ_t) / var⁺ with the mean autocovariances γ,
-// W = N γ_0 / (N - 1), var⁺ = γ_0 + var(chain means). Without the common mean first, the chain
-// means of values far from zero would lose their differences to rounding.
+// ESS = S / τ, at most S log10(S), from ρ_t = 1 - (W - γ_t) / var⁺ with the mean autocovariances γ, W = N γ_0 / (N -
+// 1), var⁺ = γ_0 + var(chain means). Without the common mean first, the chain means of values far from zero would
+// lose their differences to rounding.
 double Ess(Chains chains) {
   if (chains.cols() < 3 || IsConstant(chains)) return kNaN;
   const double centre = Mean(chains.values());
@@ -253,8 +248,8 @@ double Ess(Chains chains) {
   return total / std::max(GeyerTime(rho), 1 / std::log10(total));
 }
 
-// The ESS of x <= q, q the p-quantile: the order statistic at 1 + (S - 1) p rounded down. Quantiles
-// that interpolate to the next one separate the same draws.
+// The ESS of x <= q, q the p-quantile: the order statistic at 1 + (S - 1) p rounded down. Quantiles that interpolate
+// to the next one separate the same draws.
 double EssQuantile(Draws draws, double p) {
   std::vector<double> values = AllValues(draws);
   const double index = std::floor(static_cast<double>(values.size() - 1) * p);
@@ -314,44 +309,41 @@ Diagnostics Diagnose(Draws draws) {
           .autocorrelation_time = static_cast<double>(draws.rows() * draws.cols()) / ess_mean};
 }
 
-// Algorithm AS 241 (PPND16), Wichura, Applied Statistics 37 (1988): a rational function of
-// 0.425² - (p - 1/2)² in the middle, and of √(-log p) or √(-log(1 - p)) in the tails.
+// Algorithm AS 241 (PPND16), Wichura, Applied Statistics 37 (1988): a rational function of 0.425² - (p - 1/2)² in the
+// middle, and of √(-log p) or √(-log(1 - p)) in the tails.
 double NormalQuantile(double p) {
   if (!(p > 0 && p < 1)) return p == 0 ? -kInfinity : p == 1 ? kInfinity : kNaN;
   const double q = p - 0.5;
   if (std::abs(q) <= 0.425) {
     const double r = 0.180625 - q * q;
     return q *
-           Polynomial({3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
-                       1.3731693765509461125e4, 4.5921953931549871457e4, 6.7265770927008700853e4,
-                       3.3430575583588128105e4, 2.5090809287301226727e3},
-                      r) /
-           Polynomial({1.0, 4.2313330701600911252e1, 6.8718700749205790830e2,
-                       5.3941960214247511077e3, 2.1213794301586595867e4, 3.9307895800092710610e4,
-                       2.8729085735721942674e4, 5.2264952788528545610e3},
-                      r);
+           Polynomial(
+               {3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3, 1.3731693765509461125e4,
+                4.5921953931549871457e4, 6.7265770927008700853e4, 3.3430575583588128105e4, 2.5090809287301226727e3},
+               r) /
+           Polynomial(
+               {1.0, 4.2313330701600911252e1, 6.8718700749205790830e2, 5.3941960214247511077e3, 2.1213794301586595867e4,
+                3.9307895800092710610e4, 2.8729085735721942674e4, 5.2264952788528545610e3},
+               r);
   }
   const double r = std::sqrt(-std::log(std::min(p, 1 - p)));
-  const double z = r <= 5 ? Polynomial({1.42343711074968357734e0, 4.63033784615654529590e0,
-                                        5.76949722146069140550e0, 3.64784832476320460504e0,
-                                        1.27045825245236838258e0, 2.41780725177450611770e-1,
-                                        2.27238449892691845833e-2, 7.74545014278341407640e-4},
-                                       r - 1.6) /
-                                Polynomial({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0,
-                                            6.89767334985100004550e-1, 1.48103976427480074590e-1,
-                                            1.51986665636164571966e-2, 5.47593808499534494600e-4,
-                                            1.05075007164441684324e-9},
-                                           r - 1.6)
-                          : Polynomial({6.65790464350110377720e0, 5.46378491116411436990e0,
-                                        1.78482653991729133580e0, 2.96560571828504891230e-1,
-                                        2.65321895265761230930e-2, 1.24266094738807843860e-3,
-                                        2.71155556874348757815e-5, 2.01033439929228813265e-7},
-                                       r - 5) /
-                                Polynomial({1.0, 5.99832206555887937690e-1,
-                                            1.36929880922735805310e-1, 1.48753612908506148525e-2,
-                                            7.86869131145613259100e-4, 1.84631831751005468180e-5,
-                                            1.42151175831644588870e-7, 2.04426310338993978564e-15},
-                                           r - 5);
+  const double z =
+      r <= 5 ? Polynomial({1.42343711074968357734e0, 4.63033784615654529590e0, 5.76949722146069140550e0,
+                           3.64784832476320460504e0, 1.27045825245236838258e0, 2.41780725177450611770e-1,
+                           2.27238449892691845833e-2, 7.74545014278341407640e-4},
+                          r - 1.6) /
+                   Polynomial({1.0, 2.05319162663775882187e0, 1.67638483018380384940e0, 6.89767334985100004550e-1,
+                               1.48103976427480074590e-1, 1.51986665636164571966e-2, 5.47593808499534494600e-4,
+                               1.05075007164441684324e-9},
+                              r - 1.6)
+             : Polynomial({6.65790464350110377720e0, 5.46378491116411436990e0, 1.78482653991729133580e0,
+                           2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                           2.71155556874348757815e-5, 2.01033439929228813265e-7},
+                          r - 5) /
+                   Polynomial({1.0, 5.99832206555887937690e-1, 1.36929880922735805310e-1, 1.48753612908506148525e-2,
+                               7.86869131145613259100e-4, 1.84631831751005468180e-5, 1.42151175831644588870e-7,
+                               2.04426310338993978564e-15},
+                              r - 5);
   return q < 0 ? -z : z;
 }
 

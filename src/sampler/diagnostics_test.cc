@@ -21,8 +21,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // tests/golden/diagnostics/make_golden.R says what is in it.
 const nlohmann::json& Golden() {
-  static const nlohmann::json golden =
-      nlohmann::json::parse(std::ifstream(GRBM_TEST_DATA "/diagnostics/golden.json"));
+  static const nlohmann::json golden = nlohmann::json::parse(std::ifstream(GRBM_TEST_DATA "/diagnostics/golden.json"));
   return golden;
 }
 
@@ -59,14 +58,12 @@ void ExpectClose(double actual, double expected, double tolerance, const std::st
   }
 }
 
-void ExpectSame(const Diagnostics& actual, const Diagnostics& expected, double tolerance,
-                const std::string& what) {
+void ExpectSame(const Diagnostics& actual, const Diagnostics& expected, double tolerance, const std::string& what) {
   ExpectClose(actual.rhat, expected.rhat, tolerance, what + ": rhat");
   ExpectClose(actual.ess_bulk, expected.ess_bulk, tolerance, what + ": ess_bulk");
   ExpectClose(actual.ess_tail, expected.ess_tail, tolerance, what + ": ess_tail");
   ExpectClose(actual.ess_mean, expected.ess_mean, tolerance, what + ": ess_mean");
-  ExpectClose(actual.autocorrelation_time, expected.autocorrelation_time, tolerance,
-              what + ": autocorrelation_time");
+  ExpectClose(actual.autocorrelation_time, expected.autocorrelation_time, tolerance, what + ": autocorrelation_time");
 }
 
 // x_t = rho x_{t-1} + √(1 - rho²) ξ_t: stationary, variance 1, autocorrelation rho^t.
@@ -141,12 +138,11 @@ TEST(Diagnostics, DoNotDependOnOrderOfChainsNorOnUnits) {
   EXPECT_GT(std::abs(EssMean(growing) / expected.ess_mean - 1), 0.01);
 }
 
-// S/τ = S (1 - rho) / (1 + rho) of S draws, and the same for their ranks. A window of w lags gives
-// τ a relative standard error of √(2 (2w + 1) / S) (Madras and Sokal 1988); `window` is where
-// |rho|^w has sunk into the noise and Geyer's rule has stopped. Over 400 seeds the standard
-// deviations were below that (0.021, 0.008, 0.015 and 0.033), and the bias of the rule below 2 %.
-// Eight comparisons within 5.5 standard errors and the bias, four of R̂: family-wise error 8
-// × 3.8e-8 + 8 × 5e-9 < 1e-6.
+// S/τ = S (1 - rho) / (1 + rho) of S draws, and the same for their ranks. A window of w lags gives τ a relative
+// standard error of √(2 (2w + 1) / S) (Madras and Sokal 1988); `window` is where |rho|^w has sunk into the noise and
+// Geyer's rule has stopped. Over 400 seeds the standard deviations were below that (0.021, 0.008, 0.015 and 0.033),
+// and the bias of the rule below 2 %. Eight comparisons within 5.5 standard errors and the bias, four of R̂:
+// family-wise error 8 × 3.8e-8 + 8 × 5e-9 < 1e-6.
 TEST(Diagnostics, AutoregressiveChainsHaveTheEssOfTheory) {
   const struct {
     double rho;
@@ -162,8 +158,8 @@ TEST(Diagnostics, AutoregressiveChainsHaveTheEssOfTheory) {
     const std::string name = "rho " + std::to_string(rho);
     ExpectClose(actual.ess_mean, theory, error, name + ": ess_mean");
     ExpectClose(actual.ess_bulk, theory, error, name + ": ess_bulk");
-    // N (R̂² - 1) + 1 = τ χ²/31 for the 32 half means; χ² > 3.2 · 31 has probability 5e-9. Folded
-    // draws have τ below (1 + rho²) / (1 - rho²).
+    // N (R̂² - 1) + 1 = τ χ²/31 for the 32 half means; χ² > 3.2 · 31 has probability 5e-9. Folded draws have τ below
+    // (1 + rho²) / (1 - rho²).
     const double tau = std::max((1 + rho) / (1 - rho), (1 + rho * rho) / (1 - rho * rho));
     EXPECT_LT(actual.rhat, std::sqrt(1 + (3.2 * tau - 1) / 5000)) << name;
   }

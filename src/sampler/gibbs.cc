@@ -9,16 +9,14 @@ namespace {
 
 class PartialGibbs : public Transition {
  public:
-  // v' = m + ρ (v - m) + √(1-ρ²) √τ σ ξ leaves N(m, τσ²) as it is; ρ = 0 is Gibbs.         [math.md
-  // (14), (15)]
-  PartialGibbs(const Model& model, double temperature, double rho)
-      : temperature_(temperature), move_(model.visible()) {
+  // v' = m + ρ (v - m) + √(1-ρ²) √τ σ ξ leaves N(m, τσ²) as it is; ρ = 0 is Gibbs.               [math.md (14), (15)]
+  PartialGibbs(const Model& model, double temperature, double rho) : temperature_(temperature), move_(model.visible()) {
     for (std::size_t i = 0; i < move_.keep.size(); ++i) {
       const auto keep = static_cast<float>(rho);
       const double rounded = keep;  // the noise fits the keep that is used
       move_.keep[i] = keep;
-      move_.noise[i] = static_cast<float>(
-          std::sqrt((1 - rounded) * (1 + rounded) * temperature * double{model.variance()[i]}));
+      move_.noise[i] =
+          static_cast<float>(std::sqrt((1 - rounded) * (1 + rounded) * temperature * double{model.variance()[i]}));
     }
   }
 

@@ -1,5 +1,4 @@
-// Gibbs-Langevin sampling: Langevin dynamics of v given h, then h given v; with or without a rule
-// of acceptance.
+// Gibbs-Langevin sampling: Langevin dynamics of v given h, then h given v; with or without a rule of acceptance.
 #include <cmath>
 
 #include "sampler/schedule.h"
@@ -9,9 +8,9 @@ namespace grbm {
 
 namespace {
 
-// The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ) ξ_k, at c_k = α_k/σ², compose to one
-// Gaussian:  [math.md (17)] keep = β₀ = Π (1 - c_k), noise² = τσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 -
-// c_j); run backwards, each product is the last one times a factor.
+// The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ) ξ_k, with c_k = α_k/σ², compose to one Gaussian:
+//   keep = Π (1 - c_k), noise² = τσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 - c_j)                         [math.md (17)]
+// Run backwards, each product is the last one times a factor.
 Move InnerSteps(const Model& model, const SamplerOptions& options) {
   Move move(model.visible());
   const std::int64_t inner = options.langevin_steps;
@@ -25,8 +24,7 @@ Move InnerSteps(const Model& model, const SamplerOptions& options) {
       beta *= 1 - c;
     }
     move.keep[i] = static_cast<float>(beta);
-    move.noise[i] =
-        static_cast<float>(std::sqrt(options.temperature * double{model.variance()[i]} * variance));
+    move.noise[i] = static_cast<float>(std::sqrt(options.temperature * double{model.variance()[i]} * variance));
   }
   return move;
 }
@@ -46,27 +44,24 @@ class GibbsLangevin : public Transition {
   double temperature_;
 };
 
-// The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1. [math.md
-// (20)]
+// The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1.               [math.md (20)]
 class JointlyAdjusted : public GibbsLangevin {
  public:
-  JointlyAdjusted(const Model& model, const SamplerOptions& options)
-      : GibbsLangevin(model, options), model_(model) {}
+  JointlyAdjusted(const Model& model, const SamplerOptions& options) : GibbsLangevin(model, options), model_(model) {}
 
   Acceptance acceptance() const override { return Acceptance::kStep; }
 
   double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
-    return (from.energies.energy - to.energies.energy) / temperature() +
-           LogProposalRatio(model_, move, from, to) + from.energies.log_hidden -
-           to.energies.log_hidden;
+    return (from.energies.energy - to.energies.energy) / temperature() + LogProposalRatio(model_, move, from, to) +
+           from.energies.log_hidden - to.energies.log_hidden;
   }
 
  private:
   const Model& model_;
 };
 
-// Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ. With d = v - m and d' = v' - m
-// the ratio is Σ ½ (d'² - d²) ((1 - keep²)/noise² - 1/τσ²). [math.md (22)]
+// Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ. With d = v - m and d' = v' - m the ratio is Σ ½
+// (d'² - d²) ((1 - keep²)/noise² - 1/τσ²).                                                             [math.md (22)]
 class ConditionallyAdjusted : public GibbsLangevin {
  public:
   ConditionallyAdjusted(const Model& model, const SamplerOptions& options)
@@ -84,8 +79,7 @@ class ConditionallyAdjusted : public GibbsLangevin {
       const double keep = move.keep[i];
       const double noise = move.noise[i];
       const double target = temperature() * double{model_.variance()[i]};
-      sum += 0.5 * (after - before) * (after + before) *
-             ((1 - keep) * (1 + keep) / (noise * noise) - 1 / target);
+      sum += 0.5 * (after - before) * (after + before) * ((1 - keep) * (1 + keep) / (noise * noise) - 1 / target);
     }
     return sum;
   }

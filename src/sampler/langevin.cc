@@ -8,8 +8,7 @@ namespace grbm {
 
 namespace {
 
-// v' = v - α ∂Ẽ/∂v + √(2ατ) ξ. With m = μ + W p(h|v) the gradient is (v - m)/σ², so keep = 1 -
-// α/σ².  [math.md (23)]
+// v' = v - α ∂Ẽ/∂v + √(2ατ) ξ. With m = μ + W p(h|v) the gradient is (v - m)/σ², so keep = 1 - α/σ².   [math.md (23)]
 class Langevin : public Transition {
  public:
   Langevin(const Model& model, const SamplerOptions& options)
@@ -27,14 +26,13 @@ class Langevin : public Transition {
       for (std::size_t i = 0; i < move_.keep.size(); ++i) {
         const double ratio = decay * StepRatio(model_, options_, i);
         move_.keep[i] = static_cast<float>(1 - ratio);
-        move_.noise[i] = static_cast<float>(
-            std::sqrt(2 * ratio * options_.temperature * double{model_.variance()[i]}));
+        move_.noise[i] = static_cast<float>(std::sqrt(2 * ratio * options_.temperature * double{model_.variance()[i]}));
       }
     }
     return move_;
   }
 
-  // Against exp(-Ẽ/τ). [math.md (24)]
+  // Against exp(-Ẽ/τ).                                                                                 [math.md (24)]
   double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
     return (from.energies.energy - to.energies.energy) / options_.temperature +
            LogProposalRatio(model_, move, from, to);

@@ -14,8 +14,8 @@ namespace {
 using testing::Dice;
 using testing::RandomModel;
 
-SamplerOptions GibbsLangevinOptions(std::int64_t inner, double step_size, StepScale scale,
-                                    double temperature, bool anneal) {
+SamplerOptions GibbsLangevinOptions(std::int64_t inner, double step_size, StepScale scale, double temperature,
+                                    bool anneal) {
   SamplerOptions o;
   o.langevin_steps = inner;
   o.step_size = step_size;
@@ -27,22 +27,19 @@ SamplerOptions GibbsLangevinOptions(std::int64_t inner, double step_size, StepSc
 
 // α_k of the paper's inner loop, k = 0 ... K - 1.
 double StepAt(const Model& model, const SamplerOptions& o, std::size_t unit, std::int64_t k) {
-  const double scale =
-      o.step_scale == StepScale::kMean ? model.mean_variance() : double{model.variance()[unit]};
+  const double scale = o.step_scale == StepScale::kMean ? model.mean_variance() : double{model.variance()[unit]};
   const double angle = M_PI * static_cast<double>(k) / static_cast<double>(o.langevin_steps);
   return o.step_size * scale * (o.anneal ? (1 + std::cos(angle)) / 2 : 1);
 }
 
-class InnerSteps
-    : public ::testing::TestWithParam<std::tuple<int, double, StepScale, double, bool>> {
+class InnerSteps : public ::testing::TestWithParam<std::tuple<int, double, StepScale, double, bool>> {
  protected:
   Model model = RandomModel(4, 3, 9);
   SamplerOptions options = std::apply(GibbsLangevinOptions, GetParam());
 };
 
 INSTANTIATE_TEST_SUITE_P(Settings, InnerSteps,
-                         ::testing::Combine(::testing::Values(1, 2, 10, 57),
-                                            ::testing::Values(0.02, 0.5),
+                         ::testing::Combine(::testing::Values(1, 2, 10, 57), ::testing::Values(0.02, 0.5),
                                             ::testing::Values(StepScale::kMean, StepScale::kUnit),
                                             ::testing::Values(1.0, 30.0), ::testing::Bool()));
 
@@ -66,8 +63,7 @@ TEST_P(InnerSteps, TheClosedFormEqualsTheNaiveLoop) {
   }
 }
 
-// 100,000 simulated naive loops: 16 means and variances, each within 5.6 standard errors
-// (family-wise error 3.5e-7).
+// 100,000 simulated naive loops: 16 means and variances, each within 5.6 standard errors (family-wise error 3.5e-7).
 TEST(InnerStepsSimulated, TheClosedFormEqualsTheNaiveLoop) {
   const Model model = RandomModel(4, 3, 9);
   for (const bool anneal : {false, true}) {
@@ -86,8 +82,7 @@ TEST(InnerStepsSimulated, TheClosedFormEqualsTheNaiveLoop) {
         double v = start;
         for (std::int64_t k = 0; k < 10; ++k) {
           const double alpha = StepAt(model, options, i, k);
-          v += -alpha * (v - target) / double{model.variance()[i]} +
-               std::sqrt(2 * alpha * 2.0) * dice.Normal();
+          v += -alpha * (v - target) / double{model.variance()[i]} + std::sqrt(2 * alpha * 2.0) * dice.Normal();
         }
         sum += v - mean;
         squares += (v - mean) * (v - mean);
@@ -99,23 +94,19 @@ TEST(InnerStepsSimulated, TheClosedFormEqualsTheNaiveLoop) {
   }
 }
 
-// With the cosine schedule noise² → σ² as K grows: noise²/σ² - 1 = C ε^{1/3} K^{-2/3}, C = Γ(5/3)
-// 6^{5/3} π^{2/3} / 48. The next term of the cosine adds a relative correction of order
-// (εK)^{-2/3}.    [math.md (19)]
+// With the cosine schedule noise² → σ² as K grows: noise²/σ² - 1 = C ε^{1/3} K^{-2/3}, C = Γ(5/3) 6^{5/3} π^{2/3} /
+// 48. The next term of the cosine adds a relative correction of order (εK)^{-2/3}.                     [math.md (19)]
 TEST(InnerSteps, TheVarianceTendsToTheConditionalOnesAtTheDerivedRate) {
   const Model model = RandomModel(1, 1, 2);
-  const double constant =
-      std::tgamma(5.0 / 3) * std::pow(6, 5.0 / 3) * std::pow(M_PI, 2.0 / 3) / 48;
+  const double constant = std::tgamma(5.0 / 3) * std::pow(6, 5.0 / 3) * std::pow(M_PI, 2.0 / 3) / 48;
   for (const double step_size : {0.05, 0.3}) {
     double previous = 1;
     for (const std::int64_t inner : {1000, 10000, 100000, 1000000}) {
-      const auto transition = MakeGibbsLangevin(
-          model, GibbsLangevinOptions(inner, step_size, StepScale::kUnit, 1, true));
+      const auto transition =
+          MakeGibbsLangevin(model, GibbsLangevinOptions(inner, step_size, StepScale::kUnit, 1, true));
       const Move& move = transition->MoveAt(0);
-      const double excess =
-          double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]} - 1;
-      const double predicted =
-          constant * std::pow(step_size, 1.0 / 3) * std::pow(static_cast<double>(inner), -2.0 / 3);
+      const double excess = double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]} - 1;
+      const double predicted = constant * std::pow(step_size, 1.0 / 3) * std::pow(static_cast<double>(inner), -2.0 / 3);
       // A float has 1.2e-7 of resolution.
       const double correction = std::pow(step_size * static_cast<double>(inner), -2.0 / 3);
       EXPECT_NEAR(excess / predicted, 1, 0.5 * correction + 3e-7 / predicted) << inner;
@@ -128,11 +119,9 @@ TEST(InnerSteps, TheVarianceTendsToTheConditionalOnesAtTheDerivedRate) {
 // Without annealing it tends to 2ε/(1 - (1-ε)²) σ² = σ²/(1 - ε/2) instead: the bias that stays.
 TEST(InnerSteps, WithoutAnnealingTheBiasStays) {
   const Model model = RandomModel(1, 1, 2);
-  const auto transition =
-      MakeGibbsLangevin(model, GibbsLangevinOptions(100000, 0.3, StepScale::kUnit, 1, false));
+  const auto transition = MakeGibbsLangevin(model, GibbsLangevinOptions(100000, 0.3, StepScale::kUnit, 1, false));
   const Move& move = transition->MoveAt(0);
-  EXPECT_NEAR(double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]},
-              1 / (1 - 0.15), 1e-6);
+  EXPECT_NEAR(double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]}, 1 / (1 - 0.15), 1e-6);
   EXPECT_EQ(move.keep[0], 0.0f);
 }
 
@@ -154,8 +143,7 @@ TEST(Langevin, MovesDownTheGradient) {
   for (const std::int64_t t : {0, 3, 7, 0}) {
     const Move& move = transition->MoveAt(t);
     for (std::size_t i = 0; i < 3; ++i) {
-      const double alpha =
-          0.2 * model.mean_variance() * (1 + std::cos(M_PI * static_cast<double>(t) / 8)) / 2;
+      const double alpha = 0.2 * model.mean_variance() * (1 + std::cos(M_PI * static_cast<double>(t) / 8)) / 2;
       EXPECT_NEAR(move.keep[i], 1 - alpha / double{model.variance()[i]}, 1e-7);
       EXPECT_NEAR(double{move.noise[i]} * double{move.noise[i]}, 2 * alpha * 3, 1e-6);
     }
@@ -175,8 +163,7 @@ TEST(PartialGibbs, KeepsTheConditionalVariance) {
       const double keep = move.keep[i];
       const double target = 2.5 * double{model.variance()[i]};
       EXPECT_NEAR(keep, 1 - refresh, 1e-7);
-      EXPECT_NEAR((keep * keep * target + double{move.noise[i]} * double{move.noise[i]}) / target,
-                  1, 1e-6);
+      EXPECT_NEAR((keep * keep * target + double{move.noise[i]} * double{move.noise[i]}) / target, 1, 1e-6);
     }
   }
   const auto gibbs = MakeGibbs(model, o);

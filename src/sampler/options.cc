@@ -7,12 +7,10 @@ namespace grbm {
 std::vector<Field> SamplerOptions::Fields() {
   const Range count = {.min = 1, .max = 1e9};
   return {
-      {"method", MakeChoice(method, {"gibbs", "langevin", "gibbs-langevin", "partial-gibbs"}),
-       "how a chain moves"},
+      {"method", MakeChoice(method, {"gibbs", "langevin", "gibbs-langevin", "partial-gibbs"}), "how a chain moves"},
       {"steps", &steps, "steps of a chain; the contrastive-divergence steps when training", count},
       {"langevin_steps", &langevin_steps,
-       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)",
-       count},
+       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)", count},
       {"step_size",
        &step_size,
        "langevin, gibbs-langevin: step size in units of the variance that step_scale names",
@@ -29,10 +27,7 @@ std::vector<Field> SamplerOptions::Fields() {
       {"adjust", MakeChoice(adjust, {"none", "metropolis", "conditional"}),
        "accept or reject each move: of visible and hidden units together (metropolis), or of the "
        "visible units given the hidden ones (conditional; gibbs-langevin only)"},
-      {"adjust_after",
-       &adjust_after,
-       "steps at the start of a chain that are never rejected",
-       {.min = 0, .max = 1e9}},
+      {"adjust_after", &adjust_after, "steps at the start of a chain that are never rejected", {.min = 0, .max = 1e9}},
       {"refresh",
        &refresh,
        "partial-gibbs: 1 - rho, the share of the visible units' state that a step renews; 1 is "

@@ -111,14 +111,14 @@ struct Sampler::Workspace {
 
   // x = b + Wᵀ(v/σ²).
   void UpdateLogits(const Step& s, States& states, Index block) const {
-    kernels::Logits(Rows(states.visible, block), s.model.inverse_variance(), s.model.W(),
-                    s.model.b(), Rows(states.logits, block), blocks.lead_of(block));
+    kernels::Logits(Rows(states.visible, block), s.model.inverse_variance(), s.model.W(), s.model.b(),
+                    Rows(states.logits, block), blocks.lead_of(block));
   }
   // W h, or W p(h|v).
   void UpdateProduct(const Step& s, States& states, Index block) const {
     if (s.marginal()) {
-      kernels::ProbabilityProduct(Rows(states.logits, block), s.model.W(),
-                                  Rows(states.product, block), blocks.lead_of(block));
+      kernels::ProbabilityProduct(Rows(states.logits, block), s.model.W(), Rows(states.product, block),
+                                  blocks.lead_of(block));
     } else {
       kernels::HiddenProduct(Rows(states.hidden, block), s.model.W(), Rows(states.product, block),
                              blocks.lead_of(block));
@@ -128,8 +128,7 @@ struct Sampler::Workspace {
     ForChains(block, [&](Index r) {
       states.energies[Size(r)] =
           s.marginal() ? MarginalEnergies(s.model, states.visible.row(r), states.logits.row(r))
-                       : JointEnergies(s.model, states.visible.row(r), states.logits.row(r),
-                                       states.hidden, r);
+                       : JointEnergies(s.model, states.visible.row(r), states.logits.row(r), states.hidden, r);
     });
   }
 
@@ -153,8 +152,8 @@ struct Sampler::Workspace {
   void DrawHidden(const Step& s, States& states, Index block) const {
     const auto inverse_temperature = static_cast<float>(1 / s.transition.hidden_temperature());
     ForChains(block, [&](Index r) {
-      kernels::DrawBernoulli({s.hidden, s.place, Chain(r)}, states.logits.row(r),
-                             inverse_temperature, states.hidden, r);
+      kernels::DrawBernoulli({s.hidden, s.place, Chain(r)}, states.logits.row(r), inverse_temperature, states.hidden,
+                             r);
     });
   }
 
@@ -163,8 +162,7 @@ struct Sampler::Workspace {
     UpdateLogits(s, states, block);
     if (!s.marginal()) DrawHidden(s, states, block);
     UpdateProduct(s, states, block);
-    if (s.transition.acceptance() == Transition::Acceptance::kStep)
-      UpdateEnergies(s, states, block);
+    if (s.transition.acceptance() == Transition::Acceptance::kStep) UpdateEnergies(s, states, block);
   }
 
   bool Accept(const Step& s, Index r) {
@@ -184,8 +182,7 @@ struct Sampler::Workspace {
         MoveVisible(s, proposed, block);
         CopyRows(Rows(now.product, block), Rows(proposed.product, block));
         ForChains(block, [&](Index r) {
-          if (Accept(s, r))
-            CopyRows(proposed.visible.view().Rows(r, 1), now.visible.view().Rows(r, 1));
+          if (Accept(s, r)) CopyRows(proposed.visible.view().Rows(r, 1), now.visible.view().Rows(r, 1));
         });
         UpdateFromVisible(s, now, block);
         break;
@@ -202,8 +199,7 @@ struct Sampler::Workspace {
 
 Stability CheckStability(const Model& model, const SamplerOptions& options) {
   Stability stability;
-  if (options.method != Method::kLangevin && options.method != Method::kGibbsLangevin)
-    return stability;
+  if (options.method != Method::kLangevin && options.method != Method::kGibbsLangevin) return stability;
   for (Index i = 0; i < model.visible(); ++i) {
     const double ratio = StepRatio(model, options, Size(i));
     if (ratio >= 2) ++stability.unstable;
@@ -215,8 +211,7 @@ Stability CheckStability(const Model& model, const SamplerOptions& options) {
   return stability;
 }
 
-Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool,
-                 OnUnstable on_unstable)
+Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool, OnUnstable on_unstable)
     : model_(&model),
       options_(options),
       pool_(pool),
@@ -231,12 +226,12 @@ Sampler::~Sampler() = default;
 void Sampler::SetModel(const Model& model) {
   stability_ = CheckStability(model, options_);
   if (stability_.unstable > 0 && on_unstable_ == OnUnstable::kThrow) {
-    throw ConfigError(fmt::format(
-        "sampler: step_size = {}: a step diverges for {} of {} visible units, worst unit {} whose "
-        "step is {:.3g} of its "
-        "variance; allowed is below 2: set step_size below {:.3g}, or step_scale = \"unit\"",
-        options_.step_size, stability_.unstable, model.visible(), stability_.worst,
-        stability_.ratio, 2 * options_.step_size / stability_.ratio));
+    throw ConfigError(
+        fmt::format("sampler: step_size = {}: a step diverges for {} of {} visible units, worst unit {} whose "
+                    "step is {:.3g} of its "
+                    "variance; allowed is below 2: set step_size below {:.3g}, or step_scale = \"unit\"",
+                    options_.step_size, stability_.unstable, model.visible(), stability_.worst, stability_.ratio,
+                    2 * options_.step_size / stability_.ratio));
   }
   model_ = &model;
   transition_ = MakeTransition(model, options_);
@@ -246,8 +241,7 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   CheckVisible(*model_, chains.visible, "chains");
   CheckHidden(*model_, chains.hidden, chains.count(), "chains");
   const auto steps = static_cast<std::uint64_t>(options_.steps);
-  if (chains.count() >
-          static_cast<Index>(std::numeric_limits<std::uint32_t>::max() - chains.first) ||
+  if (chains.count() > static_cast<Index>(std::numeric_limits<std::uint32_t>::max() - chains.first) ||
       place.first_step > Stream::kMaxStep - steps) {
     throw ConfigError(
         "sampler: chain or step numbers exceed the random streams: allowed are 2^32 chains, 2^56 "
@@ -287,35 +281,33 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
                              static_cast<double>(chains.count()));
     if (observer != nullptr && t >= place.burn_in) {
       observer->OnStep({t + 1, chains.first, work.now.visible,
-                        step.marginal() ? ConstBitView() : ConstBitView(work.now.hidden.view()),
-                        work.now.logits, work.accepted});
+                        step.marginal() ? ConstBitView() : ConstBitView(work.now.hidden.view()), work.now.logits,
+                        work.accepted});
     }
   }
 
   // Langevin leaves a hidden state behind, too: drawn once, from p(h | v).
   if (first.marginal()) {
     const Workspace::Step last = step_at(options_.steps - 1);
-    pool_.ParallelFor(work.blocks.count(),
-                      [&](Index block) { work.DrawHidden(last, work.now, block); });
+    pool_.ParallelFor(work.blocks.count(), [&](Index block) { work.DrawHidden(last, work.now, block); });
   }
   CopyRows(work.now.visible, chains.visible);
   CopyRows(work.now.hidden, chains.hidden);
   return accepted_share;
 }
 
-Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool,
-                  std::uint32_t first, std::uint64_t step) {
+Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                  std::uint64_t step) {
   Chains chains;
   chains.first = first;
   chains.visible = Matrix(visible.rows(), visible.cols());
   CopyRows(visible, chains.visible);
-  chains.hidden = SampleHidden(model, chains.visible,
-                               {Stream(seed, Purpose::kInitialHidden), step, first}, pool);
+  chains.hidden = SampleHidden(model, chains.visible, {Stream(seed, Purpose::kInitialHidden), step, first}, pool);
   return chains;
 }
 
-Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool,
-                   std::uint32_t first, std::uint64_t step) {
+Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                   std::uint64_t step) {
   Matrix noise(count, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
   pool.ParallelFor(count, [&](Index r) {
@@ -324,10 +316,8 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
   return ChainsFrom(model, noise, seed, pool, first, step);
 }
 
-Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options,
-                    ThreadPool& pool) {
-  return options.final == Final::kMean ? VisibleMean(model, chains.hidden, pool, chains.first)
-                                       : chains.visible;
+Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {
+  return options.final == Final::kMean ? VisibleMean(model, chains.hidden, pool, chains.first) : chains.visible;
 }
 
 }  // namespace grbm

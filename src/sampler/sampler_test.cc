@@ -53,8 +53,7 @@ class EachSampler : public ::testing::TestWithParam<SamplerOptions> {
 std::string SamplerName(const ::testing::TestParamInfo<SamplerOptions>& info) {
   const char* const methods[] = {"gibbs", "langevin", "gibbs_langevin", "partial_gibbs"};
   const char* const rules[] = {"", "_metropolis", "_conditional"};
-  return std::string(methods[static_cast<int>(info.param.method)]) +
-         rules[static_cast<int>(info.param.adjust)];
+  return std::string(methods[static_cast<int>(info.param.method)]) + rules[static_cast<int>(info.param.adjust)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Samplers, EachSampler, ::testing::ValuesIn(EverySampler()), SamplerName);
@@ -70,15 +69,12 @@ TEST_P(EachSampler, OneTwoAndFiveThreadsGiveTheSameBits) {
 
 TEST_P(EachSampler, AnySplitOfTheChainsGivesTheSameBits) {
   const Chains whole = RunFromNoise(150, 2);
-  for (const std::vector<Index>& cuts :
-       {std::vector<Index>{0, 1, 2, 150}, {0, 32, 64, 150}, {0, 5, 47, 101, 150}}) {
+  for (const std::vector<Index>& cuts : {std::vector<Index>{0, 1, 2, 150}, {0, 32, 64, 150}, {0, 5, 47, 101, 150}}) {
     for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
-      const Chains part =
-          RunFromNoise(cuts[c + 1] - cuts[c], 2, static_cast<std::uint32_t>(cuts[c]));
+      const Chains part = RunFromNoise(cuts[c + 1] - cuts[c], 2, static_cast<std::uint32_t>(cuts[c]));
       for (Index r = 0; r < part.count(); ++r) {
         for (Index i = 0; i < 37; ++i) ASSERT_EQ(part.visible(r, i), whole.visible(cuts[c] + r, i));
-        for (Index j = 0; j < 70; ++j)
-          ASSERT_EQ(part.hidden.Get(r, j), whole.hidden.Get(cuts[c] + r, j));
+        for (Index j = 0; j < 70; ++j) ASSERT_EQ(part.hidden.Get(r, j), whole.hidden.Get(cuts[c] + r, j));
       }
     }
   }
@@ -136,21 +132,18 @@ TEST_P(EachSampler, TheObserverSeesEveryState) {
   ThreadPool pool(2);
   Chains chains = NoiseChains(model, 40, 5, pool);
   options.adjust_after = 2;
-  const auto accepted =
-      Sampler(model, options, pool).Run(chains, {.seed = 5, .burn_in = 3}, &record);
+  const auto accepted = Sampler(model, options, pool).Run(chains, {.seed = 5, .burn_in = 3}, &record);
   EXPECT_THAT(record.steps, ::testing::ElementsAre(4, 5, 6, 7));
   ASSERT_EQ(accepted.size(), 7u);
   for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(record.shares[k], accepted[k + 3]);
-  for (std::size_t t = 0; t < 2; ++t)
-    EXPECT_EQ(accepted[t], 1.0) << "never rejected before adjust_after";
+  for (std::size_t t = 0; t < 2; ++t) EXPECT_EQ(accepted[t], 1.0) << "never rejected before adjust_after";
   if (options.adjust != Adjust::kNone) {
     EXPECT_LT(accepted[4], 1.0);
     EXPECT_GT(accepted[4], 0.0);
   }
 
   EXPECT_TRUE(record.visible == chains.visible);
-  EXPECT_TRUE(record.logits == HiddenLogits(model, chains.visible, pool))
-      << "the logits are those of the state";
+  EXPECT_TRUE(record.logits == HiddenLogits(model, chains.visible, pool)) << "the logits are those of the state";
   EXPECT_EQ(record.hidden_rows, options.method == Method::kLangevin ? 0 : 40);
   if (record.hidden_rows > 0) {
     EXPECT_TRUE(record.hidden == chains.hidden);
@@ -176,8 +169,7 @@ TEST(Sampler, NoiseIsStandardNormalAndHiddenFollows) {
   const Model model = RandomModel(3, 4, 1);
   ThreadPool pool(2);
   const Chains chains = NoiseChains(model, 100000, 9, pool);
-  // 3 means, 3 variances and 4 activities, each within 5.5 standard errors (family-wise error
-  // 4e-7).
+  // 3 means, 3 variances and 4 activities, each within 5.5 standard errors (family-wise error 4e-7).
   const Matrix p = HiddenProbabilities(model, chains.visible, pool);
   for (Index i = 0; i < 3; ++i) {
     double sum = 0;
@@ -206,8 +198,7 @@ TEST(Sampler, TheFinalStateIsShownAsAsked) {
   ThreadPool pool(1);
   const Chains chains = NoiseChains(model, 5, 1, pool);
   SamplerOptions options;
-  EXPECT_TRUE(FinalVisible(model, chains, options, pool) ==
-              VisibleMean(model, chains.hidden, pool));
+  EXPECT_TRUE(FinalVisible(model, chains, options, pool) == VisibleMean(model, chains.hidden, pool));
   options.final = Final::kSample;
   EXPECT_TRUE(FinalVisible(model, chains, options, pool) == chains.visible);
 }
@@ -255,8 +246,7 @@ TEST(Sampler, RefusesNonsense) {
   EXPECT_EQ(refusal([](auto& o) { o.steps = 0; }),
             "sampler: steps = 0: allowed is a whole number from 1 to 1000000000");
   EXPECT_THAT(refusal([](auto& o) { o.langevin_steps = -3; }), HasSubstr("langevin_steps = -3"));
-  EXPECT_EQ(refusal([](auto& o) { o.step_size = 0; }),
-            "sampler: step_size = 0: allowed is a number above 0");
+  EXPECT_EQ(refusal([](auto& o) { o.step_size = 0; }), "sampler: step_size = 0: allowed is a number above 0");
   EXPECT_THAT(refusal([](auto& o) { o.temperature = NAN; }), HasSubstr("temperature = nan"));
   EXPECT_THAT(refusal([](auto& o) { o.refresh = 2; }), HasSubstr("refresh = 2"));
   EXPECT_THAT(refusal([](auto& o) {

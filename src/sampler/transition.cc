@@ -4,23 +4,19 @@
 
 namespace grbm {
 
-RowEnergies JointEnergies(const Model& model, std::span<const float> visible,
-                          std::span<const float> logits, ConstBitView hidden, Index row) {
-  const double quadratic =
-      0.5 * kernels::SumScaledSquares(visible, model.mu(), model.inverse_variance());
+RowEnergies JointEnergies(const Model& model, std::span<const float> visible, std::span<const float> logits,
+                          ConstBitView hidden, Index row) {
+  const double quadratic = 0.5 * kernels::SumScaledSquares(visible, model.mu(), model.inverse_variance());
   const double active = kernels::SumWhereSet(logits, hidden, row);
   return {quadratic - active, active - kernels::SumSoftplus(logits)};
 }
 
-RowEnergies MarginalEnergies(const Model& model, std::span<const float> visible,
-                             std::span<const float> logits) {
-  const double quadratic =
-      0.5 * kernels::SumScaledSquares(visible, model.mu(), model.inverse_variance());
+RowEnergies MarginalEnergies(const Model& model, std::span<const float> visible, std::span<const float> logits) {
+  const double quadratic = 0.5 * kernels::SumScaledSquares(visible, model.mu(), model.inverse_variance());
   return {quadratic - kernels::SumSoftplus(logits), 0};
 }
 
-double LogProposalRatio(const Model& model, const Move& move, const RowState& from,
-                        const RowState& to) {
+double LogProposalRatio(const Model& model, const Move& move, const RowState& from, const RowState& to) {
   double sum = 0;
   for (std::size_t i = 0; i < from.visible.size(); ++i) {
     const double mu = model.mu()[i];

@@ -1,11 +1,10 @@
 // Samplers against the exact law of an enumerable model.
 //
-// One step from independent exact draws must leave every first and second moment of (v, h) as it
-// is. Each test compares 35 moments twice, with the exact values and row by row with the states
-// before the step: 70 comparisons in each of fewer than 100 tests. The bound of 6.3 standard errors
-// is exceeded by chance with probability 3e-10 each, so in the whole family with probability below
-// 7000 × 3e-10 ≈ 2e-6 at most, and below 1e-6 as the comparisons are correlated and fewer than
-// that.
+// One step from independent exact draws must leave every first and second moment of (v, h) as it is. Each test
+// compares 35 moments twice, with the exact values and row by row with the states before the step: 70 comparisons in
+// each of fewer than 100 tests. The bound of 6.3 standard errors is exceeded by chance with probability 3e-10 each,
+// so in the whole family with probability below 7000 × 3e-10 ≈ 2e-6 at most, and below 1e-6 as the comparisons are
+// correlated and fewer than that.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -64,8 +63,7 @@ struct Outcome {
 };
 
 // `rows` independent exact draws of the law, moved by the sampler, `chains_at_once` chains a run.
-Outcome StepFromExactDraws(const Model& model, const ExactModel& law, const Setting& setting,
-                           Index rows) {
+Outcome StepFromExactDraws(const Model& model, const ExactModel& law, const Setting& setting, Index rows) {
   Outcome outcome{{Matrix(rows, model.visible()), BitMatrix(rows, model.hidden())}, {}, 0};
   law.Sample(2024, 0, outcome.before.v, outcome.before.h);
   outcome.after = outcome.before;
@@ -73,8 +71,7 @@ Outcome StepFromExactDraws(const Model& model, const ExactModel& law, const Sett
   Sampler sampler(model, setting.options, pool);
   for (Index first = 0; first < rows; first += setting.chains_at_once) {
     const Index count = std::min(setting.chains_at_once, rows - first);
-    Chains chains{static_cast<std::uint32_t>(first), Matrix(count, model.visible()),
-                  BitMatrix(count, model.hidden())};
+    Chains chains{static_cast<std::uint32_t>(first), Matrix(count, model.visible()), BitMatrix(count, model.hidden())};
     CopyRows(outcome.before.v.view().Rows(first, count), chains.visible);
     CopyRows(outcome.before.h.view().Rows(first, count), chains.hidden);
     const double share = sampler.Run(chains, {.seed = 5}).back();
@@ -114,14 +111,11 @@ TEST_P(Stationarity, OneStepKeepsTheExactLaw) {
       EXPECT_LT(correlation, 0.9);
       continue;
     }
-    // v' = m + ρ(v - m) + ...: v - m has variance τσ² and is independent of m, so the correlation
-    // is known.
-    const double rho =
-        setting.options.method == Method::kPartialGibbs ? 1 - setting.options.refresh : 0;
+    // v' = m + ρ(v - m) + ...: v - m has variance τσ² and is independent of m, so the correlation is known.
+    const double rho = setting.options.method == Method::kPartialGibbs ? 1 - setting.options.refresh : 0;
     const double variance = moments.vv(i, i) - std::pow(moments.v[static_cast<std::size_t>(i)], 2);
     const double conditional = std::exp(double{law.model().log_var()[static_cast<std::size_t>(i)]});
-    EXPECT_NEAR(correlation, 1 - (1 - rho) * conditional / variance,
-                6.3 / std::sqrt(static_cast<double>(rows)));
+    EXPECT_NEAR(correlation, 1 - (1 - rho) * conditional / variance, 6.3 / std::sqrt(static_cast<double>(rows)));
   }
 }
 
@@ -155,13 +149,12 @@ std::vector<Setting> TemperedSettings() {
   std::vector<Setting> settings;
   for (const double temperature : {0.5, 4.0}) {
     const std::string at = temperature < 1 ? "_cold" : "_hot";
-    settings.push_back({"gibbs" + at, Options(Method::kGibbs, Adjust::kNone, 1, 1, StepScale::kUnit,
-                                              temperature)});
+    settings.push_back({"gibbs" + at, Options(Method::kGibbs, Adjust::kNone, 1, 1, StepScale::kUnit, temperature)});
     settings.push_back({"partial" + at, Partial(0.5, temperature)});
-    settings.push_back({"joint" + at, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 0.6, 3,
-                                              StepScale::kUnit, temperature)});
-    settings.push_back({"conditional" + at, Options(Method::kGibbsLangevin, Adjust::kConditional,
-                                                    0.8, 2, StepScale::kUnit, temperature)});
+    settings.push_back(
+        {"joint" + at, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 0.6, 3, StepScale::kUnit, temperature)});
+    settings.push_back({"conditional" + at,
+                        Options(Method::kGibbsLangevin, Adjust::kConditional, 0.8, 2, StepScale::kUnit, temperature)});
   }
   return settings;
 }
@@ -170,22 +163,18 @@ const auto kName = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Exact, Stationarity, ::testing::ValuesIn(ExactSettings()), kName);
 INSTANTIATE_TEST_SUITE_P(Tempered, Stationarity, ::testing::ValuesIn(TemperedSettings()), kName);
 
-// The test can fail: without adjustment a large step changes the law, and so does the paper's
-// tempered v with h at 1.
+// The test can fail: without adjustment a large step changes the law, and so does the paper's tempered v with h at 1.
 TEST(StationarityTest, SeesUnadjustedBias) {
   const Model model = SmallModel();
   const ExactModel law(model);
   const Setting langevin{"", Options(Method::kLangevin, Adjust::kNone, 0.5)};
   EXPECT_GT(CompareWithLaw(StepFromExactDraws(model, law, langevin, 150000), law).z, 2 * kBound);
   const Setting gibbs_langevin{"", Options(Method::kGibbsLangevin, Adjust::kNone, 0.7, 3)};
-  EXPECT_GT(CompareWithLaw(StepFromExactDraws(model, law, gibbs_langevin, 150000), law).z,
-            2 * kBound);
+  EXPECT_GT(CompareWithLaw(StepFromExactDraws(model, law, gibbs_langevin, 150000), law).z, 2 * kBound);
 
   const ExactModel hot(model.Tempered(4.0));
-  const Setting half_tempered{
-      "", Options(Method::kGibbsLangevin, Adjust::kNone, 0.04, 100, StepScale::kUnit, 4.0)};
-  EXPECT_GT(CompareWithLaw(StepFromExactDraws(model, hot, half_tempered, 150000), hot).z,
-            2 * kBound);
+  const Setting half_tempered{"", Options(Method::kGibbsLangevin, Adjust::kNone, 0.04, 100, StepScale::kUnit, 4.0)};
+  EXPECT_GT(CompareWithLaw(StepFromExactDraws(model, hot, half_tempered, 150000), hot).z, 2 * kBound);
 }
 
 // From a start 20σ away, every exact sampler arrives at the law: 20,000 chains, 150 steps.
@@ -216,15 +205,14 @@ std::vector<Setting> ConvergenceSettings() {
 }
 INSTANTIATE_TEST_SUITE_P(Exact, Convergence, ::testing::ValuesIn(ConvergenceSettings()), kName);
 
-// Adjusted Langevin at temperature τ samples exp(-Ẽ/τ), which is not the marginal of exp(-E/τ):
-// quadrature is the oracle.
+// Adjusted Langevin at temperature τ samples exp(-Ẽ/τ), which is not the marginal of exp(-E/τ): quadrature is the
+// oracle.
 class TemperedLangevin : public ::testing::TestWithParam<double> {};
 
 TEST_P(TemperedLangevin, SamplesTheTemperedMarginalEnergy) {
   const double temperature = GetParam();
   const Model model = RandomModel(2, 5, 21, 0.6);
-  SamplerOptions options =
-      Options(Method::kLangevin, Adjust::kMetropolis, 0.6, 1, StepScale::kUnit, temperature);
+  SamplerOptions options = Options(Method::kLangevin, Adjust::kMetropolis, 0.6, 1, StepScale::kUnit, temperature);
   options.steps = 120;
   options.anneal = false;
   ThreadPool pool(2);
@@ -236,11 +224,9 @@ TEST_P(TemperedLangevin, SamplesTheTemperedMarginalEnergy) {
   const auto compare = [&](const Quadrature& law) {
     Worst worst;
     const auto include = [&](const std::string& name, auto&& f) {
-      const double expected =
-          law.Expectation([&](std::span<const double> v) { return f(v[0], v[1]); });
-      testing::IncludeMean(worst, chains.count(), expected, name, [&](Index r) {
-        return f(double{chains.visible(r, 0)}, double{chains.visible(r, 1)});
-      });
+      const double expected = law.Expectation([&](std::span<const double> v) { return f(v[0], v[1]); });
+      testing::IncludeMean(worst, chains.count(), expected, name,
+                           [&](Index r) { return f(double{chains.visible(r, 0)}, double{chains.visible(r, 1)}); });
     };
     include("v0", [](double x, double) { return x; });
     include("v1", [](double, double y) { return y; });
@@ -252,15 +238,14 @@ TEST_P(TemperedLangevin, SamplesTheTemperedMarginalEnergy) {
   };
   const Worst worst = compare(Quadrature(model, temperature));
   EXPECT_LT(worst.z, kBound) << worst.where;
-  EXPECT_GT(compare(Quadrature(model.Tempered(temperature))).z, 2 * kBound)
-      << "the other law must be told apart";
+  EXPECT_GT(compare(Quadrature(model.Tempered(temperature))).z, 2 * kBound) << "the other law must be told apart";
 }
 
 INSTANTIATE_TEST_SUITE_P(Temperatures, TemperedLangevin, ::testing::Values(0.5, 3.0));
 
-// Unadjusted Langevin: the bias of E|v|² falls in proportion to the step. Steps h, h/2 and h/4 from
-// exact draws; the ratios of neighbouring biases must be 2 up to the second-order term (measured in
-// the smallest step's favour) and six standard errors.
+// Unadjusted Langevin: the bias of E|v|² falls in proportion to the step. Steps h, h/2 and h/4 from exact draws; the
+// ratios of neighbouring biases must be 2 up to the second-order term (measured in the smallest step's favour) and
+// six standard errors.
 TEST(Langevin, UnadjustedBiasIsProportionalToTheStep) {
   const Model model = RandomModel(2, 3, 31, 0.6);
   const ExactModel law(model);
@@ -281,8 +266,7 @@ TEST(Langevin, UnadjustedBiasIsProportionalToTheStep) {
       void OnStep(const ChainState& state) override {
         ++steps;
         for (Index r = 0; r < state.visible.rows(); ++r) {
-          for (const float v : state.visible.row(r))
-            sums[static_cast<std::size_t>(r)] += double{v} * double{v};
+          for (const float v : state.visible.row(r)) sums[static_cast<std::size_t>(r)] += double{v} * double{v};
         }
       }
       std::vector<double> sums;
@@ -311,8 +295,7 @@ TEST(Langevin, UnadjustedBiasIsProportionalToTheStep) {
   const Estimate middle = bias_at(0.2);
   const Estimate small = bias_at(0.1);
   EXPECT_GT(small.bias, 10 * small.error) << "the bias must be seen";
-  // bias = a h + b h² + ...: with exact proportionality the ratio is 2; b h / a ≈ h/2 (for a
-  // Gaussian, 1/(1 - h/2)).
+  // bias = a h + b h² + ...: with exact proportionality the ratio is 2; b h / a ≈ h/2 (for a Gaussian, 1/(1 - h/2)).
   const auto expect_ratio = [](const Estimate& of, const Estimate& to, double h) {
     const double ratio = of.bias / to.bias;
     const double error = ratio * std::hypot(of.error / of.bias, to.error / to.bias);

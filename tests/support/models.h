@@ -11,8 +11,7 @@
 
 namespace grbm::testing {
 
-// Numbers from the standard library's generator, so that tests do not draw from the streams they
-// test.
+// Numbers from the standard library's generator, so that tests do not draw from the streams they test.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : generator_(seed) {}
@@ -53,9 +52,7 @@ inline BitMatrix RandomHidden(Index rows, Index hidden, std::uint64_t seed) {
   return h;
 }
 
-inline std::vector<double> Doubles(std::span<const float> values) {
-  return {values.begin(), values.end()};
-}
+inline std::vector<double> Doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
 
 inline std::vector<double> Doubles(ConstBitView h, Index row) {
   std::vector<double> out;

@@ -41,8 +41,7 @@ struct Worst {
 
 // Mean of statistic(row) against `expected`, with the standard error of independent rows.
 template <typename Statistic>
-void IncludeMean(Worst& worst, Index rows, double expected, const std::string& name,
-                 const Statistic& statistic) {
+void IncludeMean(Worst& worst, Index rows, double expected, const std::string& name, const Statistic& statistic) {
   double sum = 0;
   double squares = 0;
   for (Index r = 0; r < rows; ++r) {
@@ -77,8 +76,7 @@ inline double MomentOf(const ExactMoments& m, Index a, Index b) {  // a ≤ b, o
 }
 
 inline std::string MomentName(Index a, Index b) {
-  return b < 0 ? "E[x" + std::to_string(a) + "]"
-               : "E[x" + std::to_string(a) + " x" + std::to_string(b) + "]";
+  return b < 0 ? "E[x" + std::to_string(a) + "]" : "E[x" + std::to_string(a) + " x" + std::to_string(b) + "]";
 }
 
 // Against the exact moments.
@@ -91,8 +89,8 @@ inline Worst CompareMoments(const Sample& sample, const ExactMoments& exact) {
   return worst;
 }
 
-// Row by row, after against before: where a step keeps the law, every moment's difference has mean
-// 0. The two are correlated, so this sees smaller errors than a comparison with the exact value.
+// Row by row, after against before: where a step keeps the law, every moment's difference has mean 0. The two are
+// correlated, so this sees smaller errors than a comparison with the exact value.
 inline Worst CompareMoments(const Sample& before, const Sample& after) {
   Worst worst;
   ForMoments(before.units(), [&](Index a, Index b) {

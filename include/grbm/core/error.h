@@ -1,5 +1,4 @@
-// Errors that a user can cause. Each message is one line: what, where, the value, what was allowed,
-// what to do.
+// Errors that a user can cause. Each message is one line: what, where, the value, what was allowed, what to do.
 #pragma once
 
 #include <stdexcept>
@@ -10,8 +9,7 @@ namespace grbm {
 // The base of the family. `exit_code` is the sysexits code with which the command line ends.
 class Error : public std::runtime_error {
  public:
-  Error(const std::string& message, int exit_code)
-      : std::runtime_error(message), exit_code_(exit_code) {}
+  Error(const std::string& message, int exit_code) : std::runtime_error(message), exit_code_(exit_code) {}
   int exit_code() const { return exit_code_; }
 
  private:
@@ -47,7 +45,6 @@ namespace internal {
 }  // namespace internal
 
 // A bug in this library, never a user's mistake: aborts.
-#define GRBM_CHECK(condition) \
-  ((condition) ? (void)0 : ::grbm::internal::CheckFailed(#condition, __FILE__, __LINE__))
+#define GRBM_CHECK(condition) ((condition) ? (void)0 : ::grbm::internal::CheckFailed(#condition, __FILE__, __LINE__))
 
 }  // namespace grbm

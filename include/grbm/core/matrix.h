@@ -20,12 +20,10 @@ template <typename T>
 class MatrixView {
  public:
   MatrixView() = default;
-  MatrixView(T* data, Index rows, Index cols, Index stride)
-      : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
+  MatrixView(T* data, Index rows, Index cols, Index stride) : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   // A view of constants from a view of variables.
   template <typename U>
-  requires std::same_as<const U, T> MatrixView(
-      const MatrixView<U>& other)  // NOLINT(google-explicit-constructor)
+  requires std::same_as<const U, T> MatrixView(const MatrixView<U>& other)  // NOLINT(google-explicit-constructor)
       : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
 
   T* data() const { return data_; }
@@ -35,9 +33,7 @@ class MatrixView {
   bool empty() const { return rows_ == 0 || cols_ == 0; }
 
   T& operator()(Index row, Index col) const { return data_[row * stride_ + col]; }
-  std::span<T> row(Index row) const {
-    return {data_ + row * stride_, static_cast<std::size_t>(cols_)};
-  }
+  std::span<T> row(Index row) const { return {data_ + row * stride_, static_cast<std::size_t>(cols_)}; }
   MatrixView Rows(Index first, Index count) const {
     GRBM_CHECK(first >= 0 && count >= 0 && first + count <= rows_);
     return {data_ + first * stride_, count, cols_, stride_};
@@ -53,8 +49,7 @@ class MatrixView {
 using ConstMatrix = MatrixView<const float>;
 using MutableMatrix = MatrixView<float>;
 
-// Memory on cache-line boundaries, so that no two rows of different chains share a line by
-// accident.
+// Memory on cache-line boundaries, so that no two rows of different chains share a line by accident.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
@@ -63,9 +58,7 @@ struct AlignedAllocator {
   AlignedAllocator() = default;
   template <typename U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
-  T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), kAlignment));
-  }
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
   void deallocate(T* pointer, std::size_t) { ::operator delete(pointer, kAlignment); }
   template <typename U>
   bool operator==(const AlignedAllocator<U>&) const {
@@ -81,8 +74,7 @@ template <typename T>
 class BasicMatrix {
  public:
   BasicMatrix() = default;
-  BasicMatrix(Index rows, Index cols)
-      : rows_(rows), cols_(cols), data_(static_cast<std::size_t>(rows * cols)) {}
+  BasicMatrix(Index rows, Index cols) : rows_(rows), cols_(cols), data_(static_cast<std::size_t>(rows * cols)) {}
 
   Index rows() const { return rows_; }
   Index cols() const { return cols_; }
@@ -92,15 +84,9 @@ class BasicMatrix {
   std::span<const T> values() const { return data_; }
 
   T& operator()(Index row, Index col) { return data_[Offset(row) + static_cast<std::size_t>(col)]; }
-  const T& operator()(Index row, Index col) const {
-    return data_[Offset(row) + static_cast<std::size_t>(col)];
-  }
-  std::span<T> row(Index row) {
-    return values().subspan(Offset(row), static_cast<std::size_t>(cols_));
-  }
-  std::span<const T> row(Index row) const {
-    return values().subspan(Offset(row), static_cast<std::size_t>(cols_));
-  }
+  const T& operator()(Index row, Index col) const { return data_[Offset(row) + static_cast<std::size_t>(col)]; }
+  std::span<T> row(Index row) { return values().subspan(Offset(row), static_cast<std::size_t>(cols_)); }
+  std::span<const T> row(Index row) const { return values().subspan(Offset(row), static_cast<std::size_t>(cols_)); }
 
   MatrixView<T> view() { return {data(), rows_, cols_, cols_}; }
   MatrixView<const T> view() const { return {data(), rows_, cols_, cols_}; }
@@ -123,9 +109,9 @@ class BasicMatrix {
 
 using Matrix = BasicMatrix<float>;
 
-// Bits, one per hidden unit: rows × units. Sixty-four units of one row share a word, and the words
-// of one such group lie together for all rows, so that a kernel walks down the rows of a group
-// without a gap. T is std::uint64_t or const std::uint64_t.
+// Bits, one per hidden unit: rows × units. Sixty-four units of one row share a word, and the words of one such group
+// lie together for all rows, so that a kernel walks down the rows of a group without a gap. T is std::uint64_t or
+// const std::uint64_t.
 template <typename T>
 class BasicBitView {
  public:
@@ -135,8 +121,7 @@ class BasicBitView {
   BasicBitView(T* words, Index rows, Index units, Index stride)
       : words_(words), rows_(rows), units_(units), stride_(stride) {}
   template <typename U>
-  requires std::same_as<const U, T> BasicBitView(
-      const BasicBitView<U>& other)  // NOLINT(google-explicit-constructor)
+  requires std::same_as<const U, T> BasicBitView(const BasicBitView<U>& other)  // NOLINT(google-explicit-constructor)
       : BasicBitView(other.words(), other.rows(), other.units(), other.stride()) {}
 
   T* words() const { return words_; }
@@ -147,9 +132,7 @@ class BasicBitView {
 
   // The units kGroup·group ... of one row; bits past the last unit are zero.
   T& word(Index row, Index group) const { return words_[group * stride_ + row]; }
-  bool Get(Index row, Index unit) const {
-    return (word(row, unit / kGroup) >> (unit % kGroup) & 1) != 0;
-  }
+  bool Get(Index row, Index unit) const { return (word(row, unit / kGroup) >> (unit % kGroup) & 1) != 0; }
   void Set(Index row, Index unit, bool value) const requires(!std::is_const_v<T>) {
     const std::uint64_t bit = std::uint64_t{1} << (unit % kGroup);
     T& w = word(row, unit / kGroup);
@@ -177,8 +160,7 @@ class BitMatrix {
   BitMatrix(Index rows, Index units)
       : rows_(rows),
         units_(units),
-        words_(static_cast<std::size_t>(rows * ((units + BitView::kGroup - 1) / BitView::kGroup))) {
-  }
+        words_(static_cast<std::size_t>(rows * ((units + BitView::kGroup - 1) / BitView::kGroup))) {}
 
   Index rows() const { return rows_; }
   Index units() const { return units_; }

@@ -1,5 +1,5 @@
-// Options that are declared once. A module lists its struct's fields with name, range and one line
-// of help; files, the command line, the documentation and error messages all come from that list.
+// Options that are declared once. A module lists its struct's fields with name, range and one line of help; files,
+// the command line, the documentation and error messages all come from that list.
 #pragma once
 
 #include <cstdint>
@@ -47,13 +47,11 @@ struct Field {
 // A value on its way in or out, as files know it.
 using Scalar = std::variant<bool, std::int64_t, double, std::string>;
 
-// The field of that name. An unknown name throws ConfigError with the nearest known one. `where`
-// opens the message: a file and line, or the command-line option.
-const Field& FindField(std::span<const Field> fields, std::string_view name,
-                       std::string_view where);
+// The field of that name. An unknown name throws ConfigError with the nearest known one. `where` opens the message: a
+// file and line, or the command-line option.
+const Field& FindField(std::span<const Field> fields, std::string_view name, std::string_view where);
 
-// field = value; a whole number serves for a fraction. Throws ConfigError on a wrong type or a
-// value out of range.
+// field = value; a whole number serves for a fraction. Throws ConfigError on a wrong type or a value out of range.
 void Assign(const Field& field, const Scalar& value, std::string_view where);
 // The same from text, as typed on a command line.
 void AssignText(const Field& field, std::string_view text, std::string_view where);

@@ -18,9 +18,9 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(0) ... body(count - 1), each once, in any order and on any thread, and returns when
-  // all are done. An exception of a body is rethrown here, the one of the lowest index where
-  // several threw. Not to be called from a body.
+  // Calls body(0) ... body(count - 1), each once, in any order and on any thread, and returns when all are done. An
+  // exception of a body is rethrown here, the one of the lowest index where several threw. Not to be called from a
+  // body.
   void ParallelFor(Index count, const std::function<void(Index)>& body);
 
  private:

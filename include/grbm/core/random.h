@@ -1,5 +1,5 @@
-// Counter-based random streams: a draw is a function of (seed, purpose, step, chain, unit) and of
-// nothing else, so results depend neither on the number of threads nor on how the chains are split.
+// Counter-based random streams: a draw is a function of (seed, purpose, step, chain, unit) and of nothing else, so
+// results depend neither on the number of threads nor on how the chains are split.
 #pragma once
 
 #include <array>
@@ -15,8 +15,8 @@ using PhiloxWords = std::array<std::uint32_t, 4>;
 // Philox4x32-10 (Salmon et al. 2011): four random words for a counter under a key.
 PhiloxWords Philox(const PhiloxWords& counter, const std::array<std::uint32_t, 2>& key);
 
-// What a draw is for. Part of every key, so that draws for different purposes are independent. The
-// numbers are part of the results: never renumber, only add.
+// What a draw is for. Part of every key, so that draws for different purposes are independent. The numbers are part
+// of the results: never renumber, only add.
 enum class Purpose : std::uint8_t {
   kInitialVisible = 1,
   kInitialHidden = 2,
@@ -28,9 +28,7 @@ enum class Purpose : std::uint8_t {
 };
 
 // (k + 1/2) / 2^23 for the upper 23 bits k: in (0, 1), symmetric, exact in float.
-inline float UniformFloat(std::uint32_t word) {
-  return (static_cast<float>(word >> 9) + 0.5f) * 0x1p-23f;
-}
+inline float UniformFloat(std::uint32_t word) { return (static_cast<float>(word >> 9) + 0.5f) * 0x1p-23f; }
 
 // (k + 1/2) / 2^52 for the upper 52 bits k: in (0, 1), exact in double.
 inline double UniformDouble(std::uint32_t high, std::uint32_t low) {
@@ -38,15 +36,13 @@ inline double UniformDouble(std::uint32_t high, std::uint32_t low) {
   return (static_cast<double>(bits) + 0.5) * 0x1p-52;
 }
 
-// Two independent standard normals by Box and Muller. The radius comes from all 32 bits: |z|
-// reaches 6.7.
+// Two independent standard normals by Box and Muller. The radius comes from all 32 bits: |z| reaches 6.7.
 std::pair<float, float> NormalPair(std::uint32_t radius, std::uint32_t angle);
 
 class Stream {
  public:
-  // Draws cover tiles of kTile units: counter kLanes·tile + lane gives, in its word w, unit
-  // kTile·tile + kLanes·w + lane. A vector of counters thus fills contiguous units, and normals
-  // pair words 0 with 1 and 2 with 3.
+  // Draws cover tiles of kTile units: counter kLanes·tile + lane gives, in its word w, unit kTile·tile + kLanes·w +
+  // lane. A vector of counters thus fills contiguous units, and normals pair words 0 with 1 and 2 with 3.
   static constexpr Index kTile = 64;
   static constexpr Index kLanes = 16;
   // Steps are counted in 56 bits, chains in 32.

@@ -20,9 +20,8 @@ struct Standardization {
   bool operator==(const Standardization&) const = default;
 };
 
-// Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite
-// elements, deviations > 0.
-void CheckStandardization(const Standardization& standardization, Index visible,
-                          const std::string& where);
+// Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite elements, deviations >
+// 0.
+void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where);
 
 }  // namespace grbm

@@ -1,6 +1,5 @@
-// Energies, conditionals and their draws. The functions of matrices take one state per row, and run
-// on a pool; those of spans take one state and compute in double throughout: they are the reference
-// of everything else.
+// Energies, conditionals and their draws. The functions of matrices take one state per row, and run on a pool; those
+// of spans take one state and compute in double throughout: they are the reference of everything else.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +13,22 @@
 
 namespace grbm {
 
-// Throws DataError unless v has as many columns as the model visible units (h: hidden units) and
-// all of it is finite. `what` opens the message and names the argument.
+// Throws DataError unless v has as many columns as the model visible units (h: hidden units) and all of it is finite.
+// `what` opens the message and names the argument.
 void CheckVisible(const Model& model, ConstMatrix v, const char* what);
 void CheckHidden(const Model& model, ConstBitView h, Index rows, const char* what);
 
 // --- one state, in double
 // --------------------------------------------------------------------------------------------
 
-// E(v, h); h has one element, 0 or 1, per hidden unit. [math.md (1)]
+// E(v, h); h has one element, 0 or 1, per hidden unit.                                                  [math.md (1)]
 double Energy(const Model& model, std::span<const double> v, std::span<const double> h);
-// The marginal energy: exp(-Ẽ(v)) = Σ_h exp(-E(v, h)). [math.md (5)]
+// The marginal energy: exp(-Ẽ(v)) = Σ_h exp(-E(v, h)).                                                  [math.md (5)]
 double MarginalEnergy(const Model& model, std::span<const double> v);
-// b + Wᵀ(v/σ²): the logits of p(h_j = 1 | v). [math.md (4)]
+// b + Wᵀ(v/σ²): the logits of p(h_j = 1 | v).                                                           [math.md (4)]
 std::vector<double> HiddenLogits(const Model& model, std::span<const double> v);
-// ∂E/∂v and ∂Ẽ/∂v. [math.md (6), (7)]
-std::vector<double> EnergyGradient(const Model& model, std::span<const double> v,
-                                   std::span<const double> h);
+// ∂E/∂v and ∂Ẽ/∂v.                                                                                 [math.md (6), (7)]
+std::vector<double> EnergyGradient(const Model& model, std::span<const double> v, std::span<const double> h);
 std::vector<double> MarginalEnergyGradient(const Model& model, std::span<const double> v);
 
 // --- one state per row
@@ -40,15 +38,13 @@ std::vector<double> MarginalEnergyGradient(const Model& model, std::span<const d
 std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, ThreadPool& pool);
 std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPool& pool);
 
-// logits: rows × hidden. Row r is chain first_chain + r: a chain has the same bits however chains
-// are split. [math.md (4)]
-Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool,
-                    std::uint32_t first_chain = 0);
-// p(h_j = 1 | v): rows × hidden. [math.md (4)]
+// logits: rows × hidden. Row r is chain first_chain + r: a chain has the same bits however chains are split.
+//                                                                                                       [math.md (4)]
+Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool, std::uint32_t first_chain = 0);
+// p(h_j = 1 | v): rows × hidden.                                                                        [math.md (4)]
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool);
-// μ + W h, the mean of p(v | h): rows × visible. [math.md (3)]
-Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool,
-                   std::uint32_t first_chain = 0);
+// μ + W h, the mean of p(v | h): rows × visible.                                                        [math.md (3)]
+Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool, std::uint32_t first_chain = 0);
 
 // Row r draws as chain first_chain + r at `step` of the stream.
 struct DrawPlace {

@@ -1,6 +1,5 @@
-// Exact answers for models that can be enumerated: integrating v out of exp(-E) leaves a sum over
-// 2^hidden states. Everything in double. These are the oracles of the tests, and the likelihoods of
-// small models.
+// Exact answers for models that can be enumerated: integrating v out of exp(-E) leaves a sum over 2^hidden states.
+// Everything in double. These are the oracles of the tests, and the likelihoods of small models.
 #pragma once
 
 #include <span>
@@ -41,14 +40,13 @@ class ExactModel {
   double log_partition() const { return log_partition_; }  // [math.md (12)]
   // log p(v).
   double LogDensity(std::span<const double> v) const;
-  // Mean of log p(v) over the rows, and its gradient in the parameters. [math.md (11)]
+  // Mean of log p(v) over the rows, and its gradient in the parameters.                                [math.md (11)]
   double MeanLogLikelihood(ConstMatrix data) const;
   ExactGradient LogLikelihoodGradient(ConstMatrix data) const;
 
   ExactMoments Moments() const;  // [math.md (13)]
 
-  // Independent draws from p(v, h): v is rows × visible, h rows × hidden. Row r draws as chain
-  // first_chain + r.
+  // Independent draws from p(v, h): v is rows × visible, h rows × hidden. Row r draws as chain first_chain + r.
   void Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v, BitView h) const;
 
  private:

@@ -1,5 +1,4 @@
-// Gradients of the energies in the parameters, as means over states that are added one batch at a
-// time.
+// Gradients of the energies in the parameters, as means over states that are added one batch at a time.
 #pragma once
 
 #include <vector>
@@ -10,20 +9,18 @@
 
 namespace grbm {
 
-// What the gradients need to know of the states seen so far; no state is kept. The term v_i Σ_j
-// W_ij h_j of the gradient in log σ² needs no sum of its own: it is Σ_j W_ij Σ v_i h_j.
+// What the gradients need to know of the states seen so far; no state is kept. The term v_i Σ_j W_ij h_j of the
+// gradient in log σ² needs no sum of its own: it is Σ_j W_ij Σ v_i h_j.
 class EnergyStatistics {
  public:
   explicit EnergyStatistics(const Model& model);
 
-  // Forgets all; from now on for this model, which must have the same shape and outlive the
-  // statistics.
+  // Forgets all; from now on for this model, which must have the same shape and outlive the statistics.
   void Reset(const Model& model);
 
-  // Adds states (v, h): for the gradient of E. [math.md (9)]
+  // Adds states (v, h): for the gradient of E.                                                          [math.md (9)]
   void Add(ConstMatrix v, ConstBitView h, ThreadPool& pool);
-  // Adds states v with the logits of p(h | v), which stands in for h: for the gradient of Ẽ.
-  // [math.md (10)]
+  // Adds states v with the logits of p(h | v), which stands in for h: for the gradient of Ẽ.           [math.md (10)]
   void AddMarginal(ConstMatrix v, ConstMatrix logits, ThreadPool& pool);
 
   double count() const { return count_; }

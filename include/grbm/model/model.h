@@ -1,5 +1,5 @@
-// The Gaussian-Bernoulli restricted Boltzmann machine: its parameters and what is derived from
-// them. Equation numbers refer to docs/math.md.
+// The Gaussian-Bernoulli restricted Boltzmann machine: its parameters and what is derived from them. Equation numbers
+// refer to docs/math.md.
 #pragma once
 
 #include <span>
@@ -29,14 +29,12 @@ class Model {
  public:
   static constexpr double kDefaultVarianceFloor = 1e-8;
 
-  // Throws DataError that names the parameter and the place where one is not as it should be.
-  // Variances below the floor are raised to it.
+  // Throws DataError that names the parameter and the place where one is not as it should be. Variances below the
+  // floor are raised to it.
   explicit Model(Parameters parameters, double variance_floor = kDefaultVarianceFloor);
 
-  // The start of training: W ~ N(0, initial_variance / (visible + hidden)), biases 0. [math.md
-  // (30)]
-  static Model Initial(Index visible, Index hidden, std::uint64_t seed,
-                       double initial_variance = 1.0,
+  // The start of training: W ~ N(0, initial_variance / (visible + hidden)), biases 0.                  [math.md (30)]
+  static Model Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance = 1.0,
                        double variance_floor = kDefaultVarianceFloor);
 
   Index visible() const { return parameters_.W.rows(); }
@@ -54,7 +52,7 @@ class Model {
   std::span<const float> inverse_variance() const { return inverse_variance_; }
   double mean_variance() const { return mean_variance_; }
 
-  // The model of exp(-E/temperature): (W, μ, b/τ, τσ²). [math.md (8)]
+  // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
   Model Tempered(double temperature) const;
 
  private:

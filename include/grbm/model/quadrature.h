@@ -1,5 +1,4 @@
-// Exact answers for models with one or two visible units and any number of hidden ones, by
-// quadrature over v.
+// Exact answers for models with one or two visible units and any number of hidden ones, by quadrature over v.
 #pragma once
 
 #include <functional>
@@ -11,20 +10,18 @@
 
 namespace grbm {
 
-// The law exp(-Ẽ(v)/temperature) / Z on a lattice of points v with equal weights; at temperature 1,
-// p(v). Note that at other temperatures this is not the marginal of exp(-E/temperature): that is
+// The law exp(-Ẽ(v)/temperature) / Z on a lattice of points v with equal weights; at temperature 1, p(v). Note that
+// at other temperatures this is not the marginal of exp(-E/temperature): that is
 // Quadrature(model.Tempered(temperature)).
 //
-// At temperature 1 p(v) is a mixture of Gaussians of variances σ², for which the trapezoidal rule
-// at a spacing of σ/2 has a relative error of about exp(-8π²); cells whose density an upper bound
-// shows to be below 1e-20 of the largest are left out, so the lattice follows the mass wherever it
-// is.                                                [math.md (27)]
+// At temperature 1 p(v) is a mixture of Gaussians of variances σ², for which the trapezoidal rule at a spacing of σ/2
+// has a relative error of about exp(-8π²); cells whose density an upper bound shows to be below 1e-20 of the largest
+// are left out, so the lattice follows the mass wherever it is.                                        [math.md (27)]
 class Quadrature {
  public:
   static constexpr Index kMaxVisible = 2;
 
-  // Throws ConfigError for more than kMaxVisible visible units, or where the mass covers too many
-  // points.
+  // Throws ConfigError for more than kMaxVisible visible units, or where the mass covers too many points.
   explicit Quadrature(Model model, double temperature = 1.0);
 
   double log_partition() const { return log_partition_; }

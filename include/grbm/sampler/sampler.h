@@ -1,5 +1,4 @@
-// Markov chains on a model: many chains at once, on all threads, with the same bits for any number
-// of them.
+// Markov chains on a model: many chains at once, on all threads, with the same bits for any number of them.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@
 
 namespace grbm {
 
-// The states of `count` chains. Chain number first + row is what the random streams know a row by:
-// a chain's path depends on its number, never on how many others run beside it.
+// The states of `count` chains. Chain number first + row is what the random streams know a row by: a chain's path
+// depends on its number, never on how many others run beside it.
 struct Chains {
   std::uint32_t first = 0;
   Matrix visible;    // chains × visible
@@ -26,21 +25,20 @@ struct Chains {
 };
 
 // v ~ N(0, 1), h ~ p(h | v): where generation and training from noise begin.
-Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool,
-                   std::uint32_t first = 0, std::uint64_t step = 0);
+Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0,
+                   std::uint64_t step = 0);
 // v as given, h ~ p(h | v).
 Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool,
                   std::uint32_t first = 0, std::uint64_t step = 0);
 
 // All chains after a step, as an observer sees them. The views hold during the call only.
 struct ChainState {
-  std::int64_t step;    // 1 to steps
-  std::uint32_t first;  // number of the first chain
-  ConstMatrix visible;  // chains × visible
-  ConstBitView hidden;  // chains × hidden; Langevin has no hidden state: 0 rows
-  ConstMatrix logits;   // of p(h | v) at temperature 1, chains × hidden
-  std::span<const std::uint8_t>
-      accepted;  // by chain: 1 where the last move was made, 0 where it was rejected
+  std::int64_t step;                       // 1 to steps
+  std::uint32_t first;                     // number of the first chain
+  ConstMatrix visible;                     // chains × visible
+  ConstBitView hidden;                     // chains × hidden; Langevin has no hidden state: 0 rows
+  ConstMatrix logits;                      // of p(h | v) at temperature 1, chains × hidden
+  std::span<const std::uint8_t> accepted;  // by chain: 1 where the last move was made, 0 where it was rejected
 };
 
 // Sees every state after the burn-in. The base class does nothing.
@@ -53,15 +51,13 @@ class Observer {
 // Where a run is in the random streams, and what of it is observed.
 struct RunPlace {
   std::uint64_t seed = 1;
-  std::uint64_t first_step =
-      0;  // step number of the streams at which the run begins; it uses `steps` numbers
-  std::int64_t burn_in = 0;  // steps that the observer does not see
+  std::uint64_t first_step = 0;  // step number of the streams at which the run begins; it uses `steps` numbers
+  std::int64_t burn_in = 0;      // steps that the observer does not see
 };
 
 class Transition;
 
-// Units for which a Langevin step overshoots so far that it diverges: 1 - α/σ² outside (-1, 1).
-// [math.md (26)]
+// Units for which a Langevin step overshoots so far that it diverges: 1 - α/σ² outside (-1, 1).        [math.md (26)]
 struct Stability {
   Index unstable = 0;  // how many units
   Index worst = 0;     // the unit with the largest α/σ²
@@ -74,14 +70,13 @@ enum class OnUnstable { kThrow, kAllow };
 
 class Sampler {
  public:
-  // Throws ConfigError where the options are wrong, or (kThrow) the step too large for some unit.
-  // The model and the pool must outlive the sampler.
+  // Throws ConfigError where the options are wrong, or (kThrow) the step too large for some unit. The model and the
+  // pool must outlive the sampler.
   Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool,
           OnUnstable on_unstable = OnUnstable::kThrow);
   ~Sampler();
 
-  // Takes new parameters of the same shape; no memory is allocated where the number of chains stays
-  // the same.
+  // Takes new parameters of the same shape; no memory is allocated where the number of chains stays the same.
   void SetModel(const Model& model);
 
   const SamplerOptions& options() const { return options_; }
@@ -103,7 +98,6 @@ class Sampler {
 };
 
 // What to show of the last state, as options.final says: μ + W h, or v.
-Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options,
-                    ThreadPool& pool);
+Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool);
 
 }  // namespace grbm

@@ -1,0 +1,9 @@
+#include "grbm/model/backend.h"
+
+#include "kernels/kernels.h"
+
+namespace grbm {
+
+Backend DescribeBackend() { return {kernels::BlasName(), kernels::CpuTarget()}; }
+
+}  // namespace grbm
