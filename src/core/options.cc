@@ -104,6 +104,10 @@ void Assign(const Field& field, const Scalar& value, std::string_view where) {
                           if (!InRange(field.range, number)) refuse();
                           *target = number;
                         },
+                        [&](std::string* target) {
+                          if (!std::holds_alternative<std::string>(value)) refuse();
+                          *target = std::get<std::string>(value);
+                        },
                         [&](const Choice& choice) {
                           const auto* word = std::get_if<std::string>(&value);
                           if (word == nullptr) refuse();
@@ -135,6 +139,7 @@ void AssignText(const Field& field, std::string_view text, std::string_view wher
                                                parse(number);
                                                return number;
                                              },
+                                             [&](std::string*) -> Scalar { return std::string(text); },
                                              [&](const Choice&) -> Scalar { return std::string(text); }},
                                   field.value);
   Assign(field, value, where);
@@ -165,6 +170,7 @@ std::string AllowedText(const Field& field) {
   return std::visit(Overloaded{[](bool*) -> std::string { return "true or false"; },
                                [&](std::int64_t*) -> std::string { return number("a whole number"); },
                                [&](double*) -> std::string { return number("a number"); },
+                               [](std::string*) -> std::string { return "text"; },
                                [](const Choice& choice) -> std::string {
                                  return fmt::format("one of \"{}\"", fmt::join(choice.words, "\", \""));
                                }},

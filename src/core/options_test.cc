@@ -17,12 +17,14 @@ struct Sample {
   std::int64_t count = 3;
   double rate = 0.5;
   Shape shape = Shape::kSquare;
+  std::string label = "none";
 
   std::vector<Field> Fields() {
     return {{"on", &on, "help"},
             {"count", &count, "help", {.min = 1, .max = 10}},
             {"rate", &rate, "help", {.min = 0, .max = 1, .min_open = true}},
-            {"shape", MakeChoice(shape, {"round", "square"}), "help"}};
+            {"shape", MakeChoice(shape, {"round", "square"}), "help"},
+            {"label", &label, "help"}};
   }
 };
 
@@ -48,6 +50,8 @@ TEST(Options, EveryKindReadsBackWhatWasAssigned) {
   EXPECT_EQ(sample.count, 7);
   EXPECT_EQ(sample.rate, 0.25);
   EXPECT_EQ(sample.shape, Shape::kRound);
+  AssignText(fields[4], "3 of 4", "t");
+  EXPECT_EQ(sample.label, "3 of 4");
   EXPECT_EQ(ValueText(fields[3]), "\"round\"");
   Assign(fields[2], std::int64_t{1}, "t");  // a whole number serves for a fraction
   EXPECT_EQ(sample.rate, 1.0);
@@ -66,6 +70,7 @@ TEST(Options, ErrorsNameWhereWhatAndWhatIsAllowed) {
   EXPECT_THAT(Message([&] { AssignText(fields[0], "yes", "x"); }), HasSubstr("true or false"));
   EXPECT_THAT(Message([&] { AssignText(fields[2], "nan", "x"); }), HasSubstr("rate = nan"));
   EXPECT_THAT(Message([&] { Assign(fields[1], 2.5, "x"); }), HasSubstr("whole number"));
+  EXPECT_THAT(Message([&] { Assign(fields[4], true, "x"); }), HasSubstr("label = true: allowed is text"));
   EXPECT_EQ(sample.count, 3);  // nothing was half assigned
 }
 
@@ -74,7 +79,7 @@ TEST(Options, UnknownKeysGetTheNearestName) {
   const auto fields = sample.Fields();
   EXPECT_EQ(Message([&] { FindField(fields, "cuont", "x"); }), "x: unknown key 'cuont': did you mean 'count'?");
   EXPECT_EQ(Message([&] { FindField(fields, "zzzzzz", "x"); }),
-            "x: unknown key 'zzzzzz': known are on, count, rate, shape");
+            "x: unknown key 'zzzzzz': known are on, count, rate, shape, label");
 }
 
 TEST(Options, OptionsSetInCodeAreCheckedToo) {

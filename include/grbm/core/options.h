@@ -39,7 +39,7 @@ Choice MakeChoice(Enum& value, std::vector<std::string_view> words) {
 // One field of one options object, which it refers to and which must outlive it.
 struct Field {
   std::string_view name;
-  std::variant<bool*, std::int64_t*, double*, Choice> value;
+  std::variant<bool*, std::int64_t*, double*, std::string*, Choice> value;
   std::string_view help;
   Range range = {};
 };
