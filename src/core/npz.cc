@@ -1,0 +1,87 @@
+#include "grbm/core/npz.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <new>
+#include <set>
+
+#include "core/bytes.h"
+#include "core/npy.h"
+#include "core/zip.h"
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+
+namespace grbm {
+
+namespace {
+
+constexpr std::uint64_t kMaxInflated = std::uint64_t{1} << 32;
+constexpr std::string_view kExtension = ".npy";
+
+TensorFile FileOf(std::string contents, const std::string& source) {
+  TensorFile file;
+  file.source = source;
+  file.storage.push_back(std::make_shared<const std::string>(std::move(contents)));
+  return file;
+}
+
+void AppendMembers(TensorFile& file) {
+  const std::string_view archive = *file.storage.front();
+  std::set<std::string> names;
+  std::uint64_t inflated = 0;
+  for (const ZipMember& member : ListZip(archive, file.source)) {
+    const std::string where = fmt::format("{}: member {}", file.source, Quoted(member.name));
+    if (!member.name.ends_with(kExtension)) throw DataError(where + ": expected is an .npy array");
+    if (!names.insert(member.name).second) throw DataError(where + ": the name is there twice");
+    std::string_view content = member.data;
+    if (member.deflated) {
+      file.storage.push_back(std::make_shared<const std::string>(
+          Inflate(member, kMaxInflated - inflated, file.source)));
+      content = *file.storage.back();
+      inflated += content.size();
+    }
+    CheckCrc(content, member, file.source);
+    AppendNpy(file, member.name.substr(0, member.name.size() - kExtension.size()), content, where);
+  }
+}
+
+}  // namespace
+
+TensorFile ParseNpy(std::string contents, const std::string& source) {
+  TensorFile file = FileOf(std::move(contents), source);
+  AppendNpy(file, "", *file.storage.front(), source);
+  return file;
+}
+
+TensorFile ParseNpz(std::string contents, const std::string& source) {
+  TensorFile file = FileOf(std::move(contents), source);
+  try {
+    AppendMembers(file);
+  } catch (const std::bad_alloc&) {
+    throw DataError(source + ": its content does not fit into memory");
+  }
+  return file;
+}
+
+TensorFile ReadNpy(const std::string& path) { return ParseNpy(ReadFile(path), path); }
+TensorFile ReadNpz(const std::string& path) { return ParseNpz(ReadFile(path), path); }
+
+void WriteNpy(const std::string& path, const Tensor& tensor) {
+  const std::string header = NpyHeader(tensor, path);
+  WriteFileAtomically(path, std::array<std::string_view, 2>{header, tensor.bytes});
+}
+
+void WriteNpz(const std::string& path, std::span<const Tensor> tensors) {
+  ZipWriter writer(path);
+  std::set<std::string_view> names;
+  for (const Tensor& tensor : tensors) {
+    if (!names.insert(tensor.name).second) {
+      throw DataError(fmt::format("{}: two arrays with the name {}", path, Quoted(tensor.name)));
+    }
+    writer.Add(tensor.name + std::string(kExtension), NpyHeader(tensor, path), tensor.bytes);
+  }
+  WriteFileAtomically(path, writer.Finish());
+}
+
+}  // namespace grbm
