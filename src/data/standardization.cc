@@ -1,0 +1,61 @@
+#include "grbm/data/standardization.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "grbm/core/error.h"
+
+namespace grbm {
+
+namespace {
+
+// value = function(value, mean, deviation) for each element; values: rows × visible.
+template <typename Function>
+void Map(const Standardization& s, MutableMatrix values, Function function) {
+  if (s.identity()) return;
+  const auto visible = static_cast<std::size_t>(values.cols());
+  GRBM_CHECK(s.mean.size() == visible && s.deviation.size() == visible);
+  for (Index r = 0; r < values.rows(); ++r) {
+    const std::span<float> row = values.row(r);
+    for (std::size_t i = 0; i < visible; ++i) row[i] = function(row[i], s.mean[i], s.deviation[i]);
+  }
+}
+
+}  // namespace
+
+void Standardization::Apply(MutableMatrix values) const {
+  Map(*this, values, [](float value, float m, float d) { return (value - m) / d; });
+}
+
+void Standardization::Invert(MutableMatrix values) const {
+  Map(*this, values, [](float value, float m, float d) { return value * d + m; });
+}
+
+void CheckStandardization(const Standardization& standardization, Index visible,
+                          const std::string& where) {
+  const auto& [mean, deviation] = standardization;
+  if (mean.empty() && deviation.empty()) return;
+  const auto expected = static_cast<std::size_t>(visible);
+  const auto check = [&](const std::vector<float>& values, std::string_view name, auto allowed,
+                         std::string_view allowed_text) {
+    if (values.size() != expected) {
+      throw DataError(
+          fmt::format("{}: standardization: {} has {} elements: expected are {}, one "
+                      "per visible unit",
+                      where, name, values.size(), visible));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (!std::isfinite(values[i]) || !allowed(values[i])) {
+        throw DataError(fmt::format("{}: standardization: {}[{}] = {}: allowed is {}", where, name,
+                                    i, values[i], allowed_text));
+      }
+    }
+  };
+  check(
+      mean, "mean", [](float) { return true; }, "a finite number");
+  check(
+      deviation, "deviation", [](float d) { return d > 0; }, "a finite number above 0");
+}
+
+}  // namespace grbm

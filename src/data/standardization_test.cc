@@ -1,0 +1,72 @@
+#include "grbm/data/standardization.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "grbm/core/error.h"
+
+namespace grbm {
+namespace {
+
+const Standardization kTwo = {{1.0f, -2.0f}, {2.0f, 0.5f}};
+
+std::string Message(const Standardization& standardization) {
+  try {
+    CheckStandardization(standardization, 2, "a.safetensors");
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Standardization, MapsEachUnitByItsOwnMeanAndDeviation) {
+  Matrix values(2, 2);
+  values(0, 0) = 3;
+  values(0, 1) = -2;
+  values(1, 0) = 1;
+  values(1, 1) = -1.5;
+  const Matrix original = values;
+  kTwo.Apply(values);
+  EXPECT_THAT(values.values(), ::testing::ElementsAre(1, 0, 0, 1));
+  kTwo.Invert(values);
+  EXPECT_EQ(values, original);
+}
+
+TEST(Standardization, KeepsToItsViewOfAWiderMatrix) {
+  Matrix values(2, 3);
+  kTwo.Apply(MutableMatrix(values.data(), 2, 2, 3));
+  EXPECT_THAT(values.values(), ::testing::ElementsAre(-0.5, 4, 0, -0.5, 4, 0));
+}
+
+TEST(Standardization, EmptyIsTheIdentityBitForBit) {
+  Matrix values(1, 2);
+  values(0, 0) = -0.0f;
+  values(0, 1) = 1e-45f;
+  Standardization().Apply(values);
+  Standardization().Invert(values);
+  EXPECT_TRUE(std::signbit(values(0, 0)));
+  EXPECT_EQ(values(0, 1), 1e-45f);
+}
+
+TEST(Standardization, ChecksNameThePlaceTheValueAndWhatIsAllowed) {
+  EXPECT_EQ(Message({}), "");
+  EXPECT_EQ(Message(kTwo), "");
+  EXPECT_EQ(Message({{1}, {1, 1}}),
+            "a.safetensors: standardization: mean has 1 elements: expected are 2, one per visible "
+            "unit");
+  EXPECT_EQ(Message({{1, 1}, {}}),
+            "a.safetensors: standardization: deviation has 0 elements: expected are 2, one per "
+            "visible unit");
+  EXPECT_EQ(Message({{1, std::numeric_limits<float>::quiet_NaN()}, {1, 1}}),
+            "a.safetensors: standardization: mean[1] = nan: allowed is a finite number");
+  EXPECT_EQ(Message({{1, 1}, {1, 0}}),
+            "a.safetensors: standardization: deviation[1] = 0: allowed is a finite number above 0");
+  EXPECT_NE(Message({{1, 1}, {1, std::numeric_limits<float>::infinity()}}), "");
+  EXPECT_NE(Message({{1, 1}, {-1, 1}}), "");
+}
+
+}  // namespace
+}  // namespace grbm
