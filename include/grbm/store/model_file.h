@@ -1,0 +1,37 @@
+// Trained models on disk: the parameters with all that is needed to draw samples from them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+#include "grbm/data/standardization.h"
+#include "grbm/model/model.h"
+#include "grbm/sampler/options.h"
+
+namespace grbm {
+
+struct ModelFile {
+  Model model;
+  SamplerOptions sampler = {};
+  Standardization standardization = {};
+  std::vector<Index> image_shape = {};  // height, width, channels; empty when unknown
+  std::map<std::string, std::string> provenance = {};
+};
+
+// A safetensors file with the tensors W (visible × hidden), b, mu, log_var; the rest is in its
+// metadata. A file with only these tensors is a model with the default sampler and no
+// standardisation. Throws DataError with the file and the place where something is wrong.
+ModelFile ReadModel(const std::string& path);
+// The same from memory; `source` stands for the path.
+ModelFile ParseModel(std::string contents, const std::string& source);
+// Atomically. A file that was read and is written again has the same bytes.
+void WriteModel(const std::string& path, const ModelFile& file);
+
+// The same as a NumPy archive: arrays W, b, mu, log_var, and `metadata`, the bytes of a JSON text.
+// An archive without `metadata` is a model, too.
+void ExportNpz(const std::string& path, const ModelFile& file);
+ModelFile ImportNpz(const std::string& path);
+
+}  // namespace grbm

@@ -1,0 +1,283 @@
+#include "grbm/store/model_file.h"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "core/bytes.h"
+#include "grbm/core/error.h"
+#include "grbm/core/npz.h"
+#include "grbm/core/safetensors.h"
+#include "grbm/core/version.h"
+#include "store/options_json.h"
+
+namespace grbm {
+
+namespace {
+
+using nlohmann::json;
+using Metadata = std::map<std::string, std::string>;
+
+constexpr std::string_view kFormat = "grbm-model";
+constexpr int kFormatVersion = 1;
+constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
+constexpr std::array<std::string_view, 8> kKeys = {
+    "format",  "format_version",  "grbm_version", "variance_floor",
+    "sampler", "standardization", "image_shape",  "provenance"};
+constexpr std::array<std::string_view, 4> kTensors = {"W", "b", "mu", "log_var"};
+constexpr std::string_view kNpzMetadata = "metadata";
+
+std::size_t MaxStandardizationText(Index visible) {
+  // Two numbers of at most 26 characters with a comma for each unit.
+  return 1024 + 64 * static_cast<std::size_t>(visible);
+}
+
+// Runs `action`; errors that do not know the file get its name in front.
+template <typename Action>
+auto WithSource(const std::string& source, Action action) {
+  try {
+    return action();
+  } catch (const DataError& error) {
+    throw DataError(fmt::format("{}: {}", source, error.what()));
+  } catch (const ConfigError& error) {
+    throw DataError(fmt::format("{}: {}", source, error.what()));
+  }
+}
+
+std::vector<float> FloatsFromJson(const json& array, const std::string& where) {
+  std::vector<float> values;
+  if (!array.is_array()) throw DataError(where + ": expected is a list of numbers");
+  for (const json& element : array) {
+    if (!element.is_number()) throw DataError(where + ": expected is a list of numbers");
+    values.push_back(static_cast<float>(element.get<double>()));
+  }
+  return values;
+}
+
+Standardization StandardizationFromJson(const json& object, const std::string& where) {
+  if (!object.is_object() || object.size() != 2 || !object.contains("mean") ||
+      !object.contains("deviation")) {
+    throw DataError(where + ": expected is an object with 'mean' and 'deviation'");
+  }
+  return {FloatsFromJson(object["mean"], where + ": mean"),
+          FloatsFromJson(object["deviation"], where + ": deviation")};
+}
+
+void CheckImageShape(const std::vector<Index>& shape, Index visible, const std::string& source) {
+  if (shape.empty()) return;
+  bool fits = shape.size() == 3 && ElementCount(shape) == visible;
+  for (const Index size : shape) fits = fits && size >= 1;
+  if (!fits) {
+    throw DataError(fmt::format(
+        "{}: image_shape {}: expected are height, width and channels with a product of {}, the "
+        "visible units",
+        source, ShapeText(shape), visible));
+  }
+}
+
+std::vector<Index> ImageShapeFromJson(const json& array, const std::string& where) {
+  std::vector<Index> shape;
+  if (!array.is_array()) throw DataError(where + ": expected is a list of three whole numbers");
+  for (const json& size : array) {
+    if (!size.is_number_unsigned() || !std::in_range<Index>(size.get<std::uint64_t>())) {
+      throw DataError(where + ": expected is a list of three whole numbers");
+    }
+    shape.push_back(size.get<Index>());
+  }
+  return shape;
+}
+
+Metadata StringsFromJson(const json& object, const std::string& where) {
+  Metadata strings;
+  if (!object.is_object()) throw DataError(where + ": expected is an object of texts");
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_string()) {
+      throw DataError(
+          fmt::format("{}: {} is {}: expected is text", where, Quoted(key), value.type_name()));
+    }
+    strings.emplace(key, value.get<std::string>());
+  }
+  return strings;
+}
+
+double VarianceFloorFromText(const std::string& text, const std::string& where) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      value <= 0) {
+    throw DataError(fmt::format("{}: {}: allowed is a number above 0", where, Quoted(text)));
+  }
+  return value;
+}
+
+// Throws unless the metadata are ours and of a version that we know. False: they are another
+// program's (PyTorch writes format = "pt"), which say nothing about a model.
+bool IsOurs(const Metadata& metadata, const std::string& source) {
+  const auto format = metadata.find("format");
+  if (format != metadata.end() && format->second != kFormat) {
+    if (!format->second.starts_with("grbm-")) return false;
+    throw DataError(fmt::format("{}: this is a file of format {}: expected is a model, '{}'",
+                                source, Quoted(format->second), kFormat));
+  }
+  const auto version = metadata.find("format_version");
+  if (version != metadata.end() && version->second != std::to_string(kFormatVersion)) {
+    throw DataError(fmt::format(
+        "{}: format_version {}: this is grbm {}, which reads version {}: use a newer grbm", source,
+        Quoted(version->second), Version(), kFormatVersion));
+  }
+  for (const auto& [key, value] : metadata) {
+    if (std::ranges::find(kKeys, key) == kKeys.end()) {
+      const std::string quoted = Quoted(key);
+      throw DataError(
+          fmt::format("{}: metadata: unknown key {}{}", source, quoted,
+                      DidYouMean(std::string_view(quoted).substr(1, quoted.size() - 2), kKeys)));
+    }
+  }
+  return true;
+}
+
+Parameters ParametersFromTensors(const TensorFile& file) {
+  const Tensor& w = GetTensor(file, "W", std::array<Index, 2>{-1, -1});
+  const std::array<Index, 1> visible = {w.shape[0]};
+  const std::array<Index, 1> hidden = {w.shape[1]};
+  if (w.bytes.empty()) {
+    throw DataError(
+        fmt::format("{}: tensor 'W' has shape {}: expected is at least one visible and "
+                    "one hidden unit",
+                    file.source, ShapeText(w.shape)));
+  }
+  for (const Tensor& tensor : file.tensors) {
+    if (std::ranges::find(kTensors, tensor.name) == kTensors.end()) {
+      throw DataError(fmt::format("{}: tensor {}: a model has only W, b, mu and log_var",
+                                  file.source, Quoted(tensor.name)));
+    }
+  }
+  Parameters parameters;
+  parameters.b = GetFloats(file, "b", hidden);
+  parameters.mu = GetFloats(file, "mu", visible);
+  parameters.log_var = GetFloats(file, "log_var", visible);
+  parameters.W = Matrix(visible[0], hidden[0]);
+  CopyFloats(file, w, parameters.W.values());
+  return parameters;
+}
+
+ModelFile FromTensors(const TensorFile& file) {
+  const std::string& source = file.source;
+  const bool ours = IsOurs(file.metadata, source);
+  // Calls use(text, where) for a key that is there.
+  const auto with = [&](const std::string& key, auto use) {
+    const auto found = file.metadata.find(key);
+    if (ours && found != file.metadata.end()) {
+      use(found->second, fmt::format("{}: metadata '{}'", source, key));
+    }
+  };
+  double floor = Model::kDefaultVarianceFloor;
+  with("variance_floor", [&](const std::string& text, const std::string& where) {
+    floor = VarianceFloorFromText(text, where);
+  });
+  Parameters parameters = ParametersFromTensors(file);
+  ModelFile result = {WithSource(source, [&] { return Model(std::move(parameters), floor); })};
+  const Index visible = result.model.visible();
+  with("sampler", [&](const std::string& text, const std::string& where) {
+    OptionsFromJson(ParseJson(text, kMaxText, where), result.sampler.Fields(), where);
+    WithSource(source, [&] { CheckOptions(result.sampler); });
+  });
+  with("standardization", [&](const std::string& text, const std::string& where) {
+    result.standardization =
+        StandardizationFromJson(ParseJson(text, MaxStandardizationText(visible), where), where);
+    CheckStandardization(result.standardization, visible, source);
+  });
+  with("image_shape", [&](const std::string& text, const std::string& where) {
+    result.image_shape = ImageShapeFromJson(ParseJson(text, kMaxText, where), where);
+    CheckImageShape(result.image_shape, visible, source);
+  });
+  with("provenance", [&](const std::string& text, const std::string& where) {
+    result.provenance = StringsFromJson(ParseJson(text, kMaxText, where), where);
+  });
+  return result;
+}
+
+Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
+  SamplerOptions sampler = file.sampler;
+  const Metadata& provenance = file.provenance;
+  Metadata metadata = {
+      {"format", std::string(kFormat)},
+      {"format_version", std::to_string(kFormatVersion)},
+      {"grbm_version", Version()},
+      {"variance_floor", fmt::format("{}", file.model.variance_floor())},
+      {"sampler", DumpJson(OptionsToJson(sampler.Fields()), source)},
+  };
+  // A float is written as the double that it is, so it comes back bit for bit.
+  if (!file.standardization.identity()) {
+    metadata["standardization"] = DumpJson(
+        {{"mean", file.standardization.mean}, {"deviation", file.standardization.deviation}},
+        source);
+  }
+  if (!file.image_shape.empty()) metadata["image_shape"] = DumpJson(file.image_shape, source);
+  if (!provenance.empty()) metadata["provenance"] = DumpJson(provenance, source + ": provenance");
+  if (metadata.contains("provenance") && metadata["provenance"].size() > kMaxText) {
+    throw DataError(fmt::format("{}: provenance: {} bytes of JSON: allowed are {}", source,
+                                metadata["provenance"].size(), kMaxText));
+  }
+  return metadata;
+}
+
+// Refers to the model's own numbers.
+TensorFile ToTensors(const ModelFile& file, const std::string& source) {
+  WithSource(source, [&] { CheckOptions(file.sampler); });
+  const Index visible = file.model.visible();
+  CheckStandardization(file.standardization, visible, source);
+  CheckImageShape(file.image_shape, visible, source);
+  const Parameters& p = file.model.parameters();
+  TensorFile tensors;
+  tensors.source = source;
+  tensors.tensors = {MakeTensor("W", {visible, file.model.hidden()}, p.W.values()),
+                     MakeTensor("b", {file.model.hidden()}, p.b), MakeTensor("mu", {visible}, p.mu),
+                     MakeTensor("log_var", {visible}, p.log_var)};
+  tensors.metadata = MakeMetadata(file, source);
+  return tensors;
+}
+
+}  // namespace
+
+ModelFile ReadModel(const std::string& path) { return FromTensors(ReadTensors(path)); }
+
+ModelFile ParseModel(std::string contents, const std::string& source) {
+  return FromTensors(ParseTensors(std::move(contents), source));
+}
+
+void WriteModel(const std::string& path, const ModelFile& file) {
+  WriteTensors(path, ToTensors(file, path));
+}
+
+void ExportNpz(const std::string& path, const ModelFile& file) {
+  TensorFile tensors = ToTensors(file, path);
+  const std::string text = DumpJson(tensors.metadata, path);
+  tensors.tensors.push_back(
+      {std::string(kNpzMetadata), "U8", {static_cast<Index>(text.size())}, text});
+  WriteNpz(path, tensors.tensors);
+}
+
+ModelFile ImportNpz(const std::string& path) {
+  TensorFile tensors = ReadNpz(path);
+  if (const Tensor* found = FindTensor(tensors, kNpzMetadata)) {
+    const std::string where = fmt::format("{}: array '{}'", path, kNpzMetadata);
+    if (found->dtype != "U8" || found->shape.size() != 1) {
+      throw DataError(where + ": expected is a list of uint8, the bytes of a JSON text");
+    }
+    // The texts within are bounded again, each by its own limit.
+    const Tensor* mu = FindTensor(tensors, "mu");
+    const Index visible = mu != nullptr ? static_cast<Index>(mu->bytes.size()) : 0;
+    const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible);
+    tensors.metadata = StringsFromJson(ParseJson(found->bytes, limit, where), where);
+    std::erase_if(tensors.tensors,
+                  [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
+  }
+  return FromTensors(tensors);
+}
+
+}  // namespace grbm

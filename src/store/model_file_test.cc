@@ -1,0 +1,232 @@
+#include "grbm/store/model_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "core/hostile_test.h"
+#include "grbm/core/file.h"
+#include "grbm/core/npz.h"
+#include "grbm/core/safetensors.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Every field away from its default, with numbers that decimal text does not hold easily.
+ModelFile Example() {
+  ModelFile file = {Model(grbm::testing::RandomModel(4, 3, 1).parameters(), 1.0 / 3e5)};
+  file.sampler.method = Method::kLangevin;
+  file.sampler.steps = 17;
+  file.sampler.step_size = 1.0 / 3.0;
+  file.sampler.temperature = 0.1;
+  file.sampler.anneal = false;
+  file.sampler.adjust = Adjust::kMetropolis;
+  file.sampler.final = Final::kSample;
+  file.standardization = {{0.1f, -1.0f / 3.0f, 1e-45f, 3e38f}, {1e-38f, 0.7f, 2.0f, 1.0f / 255.0f}};
+  file.image_shape = {2, 2, 1};
+  file.provenance = {{"data", "gmm-iso"}, {"note", "line\n\"quoted\" \\ Käse"}};
+  return file;
+}
+
+void ExpectSame(const ModelFile& a, const ModelFile& b) {
+  EXPECT_EQ(a.model.parameters(), b.model.parameters());
+  EXPECT_EQ(a.model.variance_floor(), b.model.variance_floor());
+  EXPECT_EQ(a.sampler, b.sampler);
+  EXPECT_EQ(a.standardization, b.standardization);
+  EXPECT_EQ(a.image_shape, b.image_shape);
+  EXPECT_EQ(a.provenance, b.provenance);
+}
+
+class ModelFileTest : public ::testing::Test {
+ protected:
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  // The message with which a file of the example's tensors and these metadata is refused, after
+  // its path.
+  std::string Refusal(const std::map<std::string, std::string>& metadata) {
+    WriteModel(path_, Example());
+    TensorFile tensors = ReadTensors(path_);
+    tensors.metadata = metadata;
+    WriteTensors(path_, tensors);
+    return Refusal();
+  }
+  std::string Refusal() {
+    const std::string message = DataMessage([this] { ReadModel(path_); });
+    return message.starts_with(path_ + ": ") ? message.substr(path_.size() + 2) : message;
+  }
+
+  const std::string path_ = (std::filesystem::temp_directory_path() /
+                             ("grbm-model-file-test-" + std::to_string(::getpid())))
+                                .string();
+};
+
+TEST_F(ModelFileTest, ReadsBackWhatWasWrittenAndWritesTheSameBytes) {
+  WriteModel(path_, Example());
+  const std::string first = ReadFile(path_);
+  const ModelFile read = ReadModel(path_);
+  ExpectSame(read, Example());
+  WriteModel(path_, read);
+  EXPECT_EQ(ReadFile(path_), first);
+}
+
+TEST_F(ModelFileTest, NpzKeepsEverything) {
+  ExportNpz(path_, Example());
+  const std::string first = ReadFile(path_);
+  const ModelFile read = ImportNpz(path_);
+  ExpectSame(read, Example());
+  ExportNpz(path_, read);
+  EXPECT_EQ(ReadFile(path_), first);
+}
+
+TEST_F(ModelFileTest, TheFourTensorsAloneAreAModelWithDefaults) {
+  TensorFile tensors;
+  const std::vector<float> w = {1, 2, 3, 4, 5, 6};
+  const std::vector<float> b = {7, 8, 9};
+  const std::vector<float> mu = {10, 11};
+  const std::vector<float> log_var = {0.5, -0.5};
+  tensors.tensors = {MakeTensor("log_var", {2}, log_var), MakeTensor("mu", {2}, mu),
+                     MakeTensor("b", {3}, b), MakeTensor("W", {2, 3}, w)};
+  const auto expect = [&](const ModelFile& file) {
+    EXPECT_THAT(file.model.parameters().W.values(), ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_THAT(file.model.b(), ElementsAre(7, 8, 9));
+    EXPECT_THAT(file.model.mu(), ElementsAre(10, 11));
+    EXPECT_THAT(file.model.log_var(), ElementsAre(0.5, -0.5));
+    EXPECT_EQ(file.model.variance_floor(), Model::kDefaultVarianceFloor);
+    EXPECT_EQ(file.sampler, SamplerOptions());
+    EXPECT_TRUE(file.standardization.identity());
+    EXPECT_TRUE(file.image_shape.empty());
+    EXPECT_TRUE(file.provenance.empty());
+  };
+  WriteTensors(path_, tensors);
+  expect(ReadModel(path_));
+  tensors.metadata = {{"format", "pt"}, {"sampler", "another program's"}};
+  WriteTensors(path_, tensors);
+  expect(ReadModel(path_));
+  WriteNpz(path_, tensors.tensors);
+  expect(ImportNpz(path_));
+}
+
+TEST_F(ModelFileTest, RefusesTensorsThatDoNotFit) {
+  const std::vector<float> six(6);
+  const auto refusal = [&](std::vector<Tensor> tensors) {
+    TensorFile file;
+    file.tensors = std::move(tensors);
+    WriteTensors(path_, file);
+    return Refusal();
+  };
+  const std::span<const float> v(six);
+  const Tensor w = MakeTensor("W", {2, 3}, v);
+  const Tensor b = MakeTensor("b", {3}, v.first(3));
+  const Tensor mu = MakeTensor("mu", {2}, v.first(2));
+  const Tensor log_var = MakeTensor("log_var", {2}, v.first(2));
+  EXPECT_EQ(refusal({w, b, mu, log_var}), "(nothing was thrown)");
+  EXPECT_EQ(refusal({w, b, mu}), "tensor 'log_var' is missing: the file has 'W', 'b', 'mu'");
+  EXPECT_EQ(refusal({w, MakeTensor("b", {2}, v.first(2)), mu, log_var}),
+            "tensor 'b' has shape [2]: expected is [3]");
+  EXPECT_EQ(refusal({MakeTensor("W", {6}, v), b, mu, log_var}),
+            "tensor 'W' has shape [6]: expected is [any, any]");
+  EXPECT_THAT(refusal({MakeTensor("W", {0, 3}, {}), b, MakeTensor("mu", {0}, {}),
+                       MakeTensor("log_var", {0}, {})}),
+              StartsWith("tensor 'W' has shape [0, 3]"));
+  EXPECT_EQ(refusal({w, b, mu, log_var, MakeTensor("c", {6}, v)}),
+            "tensor 'c': a model has only W, b, mu and log_var");
+  const std::vector<float> bad = {0, std::numeric_limits<float>::quiet_NaN()};
+  EXPECT_THAT(refusal({w, b, MakeTensor("mu", {2}, bad), log_var}), HasSubstr("mu[1] is nan"));
+}
+
+TEST_F(ModelFileTest, RefusesFormatsItDoesNotKnow) {
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"format_version", "2"}}),
+              ::testing::AllOf(StartsWith("format_version '2': this is grbm "),
+                               HasSubstr("which reads version 1: use a newer grbm")));
+  EXPECT_THAT(Refusal({{"format", "grbm-checkpoint"}}), HasSubstr("'grbm-checkpoint'"));
+  EXPECT_EQ(Refusal({{"format", "grbm-model"}, {"sampIer", "{}"}}),
+            "metadata: unknown key 'sampIer': did you mean 'sampler'?");
+}
+
+TEST_F(ModelFileTest, RefusesSamplersThatCannotBe) {
+  const auto refusal = [this](const std::string& text) { return Refusal({{"sampler", text}}); };
+  EXPECT_EQ(refusal("{}"), "(nothing was thrown)");
+  EXPECT_EQ(refusal(R"({"step": 3})"),
+            "metadata 'sampler': unknown key 'step': did you mean 'steps'?");
+  EXPECT_EQ(refusal(R"({"steps": 0})"),
+            "metadata 'sampler': steps = 0: allowed is a whole number from 1 to 1000000000");
+  EXPECT_THAT(refusal(R"({"steps": 1.5})"), HasSubstr("steps = 1.5"));
+  EXPECT_THAT(refusal(R"({"steps": 18446744073709551615})"), HasSubstr("steps = "));
+  EXPECT_THAT(refusal(R"({"steps": null})"), HasSubstr("steps is null"));
+  EXPECT_THAT(refusal(R"({"method": "a\nb"})"), HasSubstr("method = 'a\\x0ab': allowed is one of"));
+  EXPECT_THAT(refusal(R"({"a\nb": 1})"), HasSubstr("unknown key 'a\\x0ab'"));
+  EXPECT_THAT(refusal(R"({"method": "gibbs", "adjust": "metropolis"})"), HasSubstr("adjust"));
+  EXPECT_THAT(refusal(R"({"steps": 3, "steps": 4})"), HasSubstr("'steps' is there twice"));
+  EXPECT_EQ(refusal("[]"), "metadata 'sampler': array: expected is an object");
+  EXPECT_EQ(refusal("{1}"), "metadata 'sampler': byte 1: not valid JSON");
+  EXPECT_THAT(refusal(R"({"step_size": 1e999})"), HasSubstr("not valid JSON"));
+  EXPECT_THAT(refusal(std::string("{}\0", 3)), HasSubstr("byte 2: not valid JSON"));
+  EXPECT_THAT(refusal(std::string(100000, '[')), HasSubstr("more than 8 levels"));
+  EXPECT_THAT(refusal(std::string(1 << 21, ' ')), HasSubstr("bytes of JSON: allowed are"));
+}
+
+TEST_F(ModelFileTest, RefusesOtherMetadataThatCannotBe) {
+  EXPECT_EQ(Refusal({{"variance_floor", "0"}}),
+            "metadata 'variance_floor': '0': allowed is a number above 0");
+  EXPECT_THAT(Refusal({{"variance_floor", "1e-8x"}}), HasSubstr("'1e-8x'"));
+  EXPECT_THAT(Refusal({{"image_shape", "[2,3,1]"}}), StartsWith("image_shape [2, 3, 1]: expected"));
+  EXPECT_THAT(Refusal({{"image_shape", "[4,1]"}}), StartsWith("image_shape [4, 1]: expected"));
+  EXPECT_THAT(Refusal({{"image_shape", "[-2,-2,1]"}}), HasSubstr("three whole numbers"));
+  EXPECT_EQ(Refusal({{"provenance", R"({"a":1})"}}),
+            "metadata 'provenance': 'a' is number: expected is text");
+  EXPECT_THAT(Refusal({{"standardization", R"({"mean":[0]})"}}),
+              HasSubstr("'mean' and 'deviation'"));
+  EXPECT_EQ(Refusal({{"standardization", R"({"mean":[0],"deviation":[1]})"}}),
+            "standardization: mean has 1 elements: expected are 4, one per visible unit");
+  EXPECT_THAT(Refusal({{"standardization", R"({"mean":["a"],"deviation":[1]})"}}),
+              HasSubstr("mean: expected is a list of numbers"));
+  EXPECT_THAT(Refusal({{"standardization", R"({"mean":[0,0,0,0],"deviation":[1,1,1,1e300]})"}}),
+              HasSubstr("deviation[3] = inf"));
+}
+
+TEST_F(ModelFileTest, RefusesToWriteWhatItWouldNotRead) {
+  const auto refusal = [this](auto change) {
+    ModelFile file = Example();
+    change(file);
+    const std::string message = DataMessage([&] { WriteModel(path_, file); });
+    EXPECT_THAT(message, StartsWith(path_ + ": "));
+    EXPECT_FALSE(std::filesystem::exists(path_));
+    return message;
+  };
+  EXPECT_THAT(refusal([](ModelFile& f) { f.sampler.steps = 0; }), HasSubstr("steps = 0"));
+  EXPECT_THAT(refusal([](ModelFile& f) { f.standardization.mean.pop_back(); }),
+              HasSubstr("mean has 3 elements"));
+  EXPECT_THAT(refusal([](ModelFile& f) { f.image_shape = {4}; }), HasSubstr("image_shape [4]"));
+  EXPECT_THAT(refusal([](ModelFile& f) { f.provenance["a"] = "\xff"; }), HasSubstr("UTF-8"));
+  EXPECT_THAT(refusal([](ModelFile& f) { f.provenance["a"] = std::string(1 << 21, 'x'); }),
+              HasSubstr("provenance: 2097"));
+}
+
+TEST_F(ModelFileTest, TheLongestNumbersFitTheLimitOfTheirText) {
+  const Index visible = 200;
+  ModelFile file = {grbm::testing::RandomModel(visible, 1, 2)};
+  const float longest = -1.17549421e-38f;  // as a double: -1.1754942106924411e-38
+  file.standardization = {std::vector<float>(200, longest), std::vector<float>(200, -longest)};
+  WriteModel(path_, file);
+  ExpectSame(ReadModel(path_), file);
+  ExportNpz(path_, file);
+  ExpectSame(ImportNpz(path_), file);
+}
+
+TEST_F(ModelFileTest, SurvivesDamage) {
+  WriteModel(path_, Example());
+  ExpectSurvivesDamage([](const std::string& contents) { ParseModel(contents, "t"); },
+                       ReadFile(path_));
+}
+
+}  // namespace
+}  // namespace grbm
