@@ -1,6 +1,6 @@
 # `make` installs what is missing, configures and builds build/grbm; `make test` also runs every test.
 .DEFAULT_GOAL := build
-.PHONY: setup build test sanitize mutants install format lint clean
+.PHONY: setup build test sanitize fuzz mutants install format lint clean
 
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
@@ -19,6 +19,19 @@ test: build
 sanitize: setup
 	@for preset in asan-ubsan tsan; do \
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && ctest --preset $$preset -j $(JOBS) || exit 1; \
+	done
+
+# Random input for every reader of files, FUZZ_SECONDS each. Needs clang. A finding stays in build-fuzz/.
+FUZZ_CXX     ?= clang++
+FUZZ_SECONDS ?= 60
+fuzz: setup
+	@cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DGRBM_FUZZ=ON -DBUILD_TESTING=OFF
+	@cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
+	@for name in safetensors npy npz model; do \
+	  mkdir -p build-fuzz/corpus/$$name && \
+	  build-fuzz/$${name}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=256 -timeout=5 \
+	    -artifact_prefix=build-fuzz/$$name- build-fuzz/corpus/$$name fuzz/corpus/$$name || exit 1; \
 	done
 
 # Known mistakes, applied one by one to a copy: each must turn its named test red.

@@ -1,0 +1,6 @@
+#include "fuzz.h"
+#include "grbm/core/safetensors.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return grbm::FuzzTensors(grbm::ParseTensors, data, size);
+}
