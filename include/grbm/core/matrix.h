@@ -23,8 +23,9 @@ class MatrixView {
   MatrixView(T* data, Index rows, Index cols, Index stride) : data_(data), rows_(rows), cols_(cols), stride_(stride) {}
   // A view of constants from a view of variables.
   template <typename U>
-  requires std::same_as<const U, T> MatrixView(const MatrixView<U>& other)  // NOLINT(google-explicit-constructor)
-      : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
+  requires std::same_as<const U, T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  MatrixView(const MatrixView<U>& other) : MatrixView(other.data(), other.rows(), other.cols(), other.stride()) {}
 
   T* data() const { return data_; }
   Index rows() const { return rows_; }
@@ -121,7 +122,9 @@ class BasicBitView {
   BasicBitView(T* words, Index rows, Index units, Index stride)
       : words_(words), rows_(rows), units_(units), stride_(stride) {}
   template <typename U>
-  requires std::same_as<const U, T> BasicBitView(const BasicBitView<U>& other)  // NOLINT(google-explicit-constructor)
+  requires std::same_as<const U, T>
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  BasicBitView(const BasicBitView<U>& other)
       : BasicBitView(other.words(), other.rows(), other.units(), other.stride()) {}
 
   T* words() const { return words_; }
