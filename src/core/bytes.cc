@@ -8,8 +8,8 @@ namespace grbm {
 
 std::string_view ByteReader::Take(std::uint64_t count, std::string_view what) {
   if (count > remaining()) {
-    throw DataError(fmt::format("{}: byte {}: {} needs {} bytes and {} are left: truncated?",
-                                where_, position_, what, count, remaining()));
+    throw DataError(fmt::format("{}: byte {}: {} needs {} bytes and {} are left: truncated?", where_, position_, what,
+                                count, remaining()));
   }
   const std::string_view taken = bytes_.substr(position_, static_cast<std::size_t>(count));
   position_ += taken.size();
@@ -18,8 +18,8 @@ std::string_view ByteReader::Take(std::uint64_t count, std::string_view what) {
 
 void ByteReader::Seek(std::uint64_t position, std::string_view what) {
   if (position > bytes_.size()) {
-    throw DataError(fmt::format("{}: {} is said to be at byte {}, past the end at {}: truncated?",
-                                where_, what, position, bytes_.size()));
+    throw DataError(fmt::format("{}: {} is said to be at byte {}, past the end at {}: truncated?", where_, what,
+                                position, bytes_.size()));
   }
   position_ = static_cast<std::size_t>(position);
 }

@@ -63,8 +63,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-void WriteAll(const Descriptor& file, const std::string& path,
-              std::span<const std::string_view> pieces) {
+void WriteAll(const Descriptor& file, const std::string& path, std::span<const std::string_view> pieces) {
   for (std::string_view piece : pieces) {
     while (!piece.empty()) {
       const ssize_t count = Retry([&] { return ::write(file.get(), piece.data(), piece.size()); });
@@ -156,8 +155,7 @@ std::string ReadFile(const std::string& path) {
         if (!regular && size >= kMaxStream) Fail(path, "read more than 1 GiB of a stream", EFBIG);
         contents.resize(2 * size);
       }
-      const ssize_t count =
-          Retry([&] { return ::read(file.get(), contents.data() + size, contents.size() - size); });
+      const ssize_t count = Retry([&] { return ::read(file.get(), contents.data() + size, contents.size() - size); });
       if (count < 0) Fail(path, "read", errno);
       if (count == 0) break;
       size += static_cast<std::size_t>(count);

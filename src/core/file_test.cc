@@ -80,10 +80,8 @@ TEST_F(FileTest, ReadsFilesWhoseSizeIsNotKnown) {
 }
 
 TEST_F(FileTest, ReadingFailsWithThePathAndTheReason) {
-  EXPECT_EQ(Message([&] { ReadFile(Path("none")); }),
-            Path("none") + ": cannot open: No such file or directory");
-  EXPECT_EQ(Message([&] { ReadFile(folder_.string()); }),
-            folder_.string() + ": cannot read: Is a directory");
+  EXPECT_EQ(Message([&] { ReadFile(Path("none")); }), Path("none") + ": cannot open: No such file or directory");
+  EXPECT_EQ(Message([&] { ReadFile(folder_.string()); }), folder_.string() + ": cannot read: Is a directory");
 }
 
 TEST_F(FileTest, WritingFailsWithThePathAndTheReason) {
@@ -94,8 +92,7 @@ TEST_F(FileTest, WritingFailsWithThePathAndTheReason) {
             Path("file/a") + ": cannot write: Not a directory");
   EXPECT_EQ(Message([&] { WriteFileAtomically(folder_.string(), "x"); }),
             folder_.string() + ": cannot write: Is a directory");
-  EXPECT_EQ(Message([] { WriteFileAtomically("/dev/full", "x"); }),
-            "/dev/full: cannot write: No space left on device");
+  EXPECT_EQ(Message([] { WriteFileAtomically("/dev/full", "x"); }), "/dev/full: cannot write: No space left on device");
   EXPECT_NE(Message([] { WriteFileAtomically("", "x"); }), "(nothing was thrown)");
   EXPECT_EQ(ReadFile(Path("file")), "old");
   EXPECT_THAT(Names(), ::testing::ElementsAre("file"));

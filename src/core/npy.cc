@@ -75,8 +75,7 @@ class LiteralParser {
 
  private:
   [[noreturn]] void Refuse(const std::string& what) const {
-    throw DataError(
-        fmt::format("{}: the array's description, character {}: {}", where_, position_, what));
+    throw DataError(fmt::format("{}: the array's description, character {}: {}", where_, position_, what));
   }
   void SkipSpace() {
     while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\n')) {
@@ -146,10 +145,10 @@ std::string DtypeOf(std::string descr, const std::string& where) {
   if (descr.size() == 3 && descr[2] == '1') descr[0] = '|';  // one byte has no order
   const auto found = std::ranges::find(kTypes, descr, [](const auto& pair) { return pair.first; });
   if (found == kTypes.end()) {
-    throw DataError(fmt::format(
-        "{}: element type {}: allowed are little-endian numbers and booleans: convert it, for "
-        "example with .astype('<f4')",
-        where, Quoted(original)));
+    throw DataError(
+        fmt::format("{}: element type {}: allowed are little-endian numbers and booleans: convert it, for "
+                    "example with .astype('<f4')",
+                    where, Quoted(original)));
   }
   return std::string(found->second);
 }
@@ -181,20 +180,17 @@ std::string ToRowMajor(std::string_view bytes, const std::vector<Index>& shape, 
 }  // namespace
 
 std::string NpyHeader(const Tensor& tensor, const std::string& where) {
-  const auto type =
-      std::ranges::find(kTypes, tensor.dtype, [](const auto& pair) { return pair.second; });
+  const auto type = std::ranges::find(kTypes, tensor.dtype, [](const auto& pair) { return pair.second; });
   if (type == kTypes.end()) {
-    throw DataError(fmt::format("{}: array {}: NumPy has no element type {}", where,
-                                Quoted(tensor.name), Quoted(tensor.dtype)));
+    throw DataError(
+        fmt::format("{}: array {}: NumPy has no element type {}", where, Quoted(tensor.name), Quoted(tensor.dtype)));
   }
   if (ByteCount(tensor.dtype, tensor.shape) != static_cast<Index>(tensor.bytes.size())) {
-    throw DataError(fmt::format("{}: array {}: {} bytes do not fit shape {} of {}", where,
-                                Quoted(tensor.name), tensor.bytes.size(), ShapeText(tensor.shape),
-                                tensor.dtype));
+    throw DataError(fmt::format("{}: array {}: {} bytes do not fit shape {} of {}", where, Quoted(tensor.name),
+                                tensor.bytes.size(), ShapeText(tensor.shape), tensor.dtype));
   }
-  std::string description =
-      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type->first,
-                  fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
+  std::string description = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", type->first,
+                                        fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
   std::string header(kMagic);
   header += std::string("\x01\x00", 2);
   const std::size_t used = header.size() + sizeof(std::uint16_t) + description.size() + 1;
@@ -205,8 +201,7 @@ std::string NpyHeader(const Tensor& tensor, const std::string& where) {
   return header + description;
 }
 
-void AppendNpy(TensorFile& file, std::string name, std::string_view contents,
-               const std::string& where) {
+void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where) {
   ByteReader reader(contents, where);
   if (reader.Take(std::min(kMagic.size(), contents.size()), "the magic number") != kMagic) {
     throw DataError(where + ": byte 0: not a NumPy array");
@@ -214,28 +209,24 @@ void AppendNpy(TensorFile& file, std::string name, std::string_view contents,
   const int major = reader.Number<std::uint8_t>("the version");
   reader.Number<std::uint8_t>("the version");
   if (major < 1 || major > 3) {
-    throw DataError(
-        fmt::format("{}: byte 6: version {} of the format: allowed are 1 to 3", where, major));
+    throw DataError(fmt::format("{}: byte 6: version {} of the format: allowed are 1 to 3", where, major));
   }
   const std::uint32_t length = major == 1 ? reader.Number<std::uint16_t>("the header's length")
                                           : reader.Number<std::uint32_t>("the header's length");
   if (length > kMaxHeader) {
-    throw DataError(
-        fmt::format("{}: byte 8: a header of {} bytes: allowed are {}", where, length, kMaxHeader));
+    throw DataError(fmt::format("{}: byte 8: a header of {} bytes: allowed are {}", where, length, kMaxHeader));
   }
   const Description description = LiteralParser(reader.Take(length, "the header"), where).Parse();
   Tensor tensor = {std::move(name), DtypeOf(*description.descr, where), *description.shape, {}};
   tensor.bytes = contents.substr(reader.position());
   const std::optional<Index> size = ByteCount(tensor.dtype, tensor.shape);
   if (!size || static_cast<std::size_t>(*size) != tensor.bytes.size()) {
-    throw DataError(
-        fmt::format("{}: byte {}: {} bytes of data do not fit shape {} of {}: truncated?", where,
-                    reader.position(), tensor.bytes.size(), ShapeText(tensor.shape), tensor.dtype));
+    throw DataError(fmt::format("{}: byte {}: {} bytes of data do not fit shape {} of {}: truncated?", where,
+                                reader.position(), tensor.bytes.size(), ShapeText(tensor.shape), tensor.dtype));
   }
   if (*description.fortran_order && tensor.shape.size() > 1) {
     const auto width = static_cast<std::size_t>(DtypeBits(tensor.dtype)) / 8;
-    file.storage.push_back(
-        std::make_shared<const std::string>(ToRowMajor(tensor.bytes, tensor.shape, width)));
+    file.storage.push_back(std::make_shared<const std::string>(ToRowMajor(tensor.bytes, tensor.shape, width)));
     tensor.bytes = *file.storage.back();
   }
   file.tensors.push_back(std::move(tensor));

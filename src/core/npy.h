@@ -14,7 +14,6 @@ std::string NpyHeader(const Tensor& tensor, const std::string& where);
 
 // Appends the array to file.tensors. It refers to `contents`, which `file` keeps in its storage
 // already, or to a copy in C's order that is added to it. `where` opens messages.
-void AppendNpy(TensorFile& file, std::string name, std::string_view contents,
-               const std::string& where);
+void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where);
 
 }  // namespace grbm

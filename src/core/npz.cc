@@ -36,8 +36,8 @@ void AppendMembers(TensorFile& file) {
     if (!names.insert(member.name).second) throw DataError(where + ": the name is there twice");
     std::string_view content = member.data;
     if (member.deflated) {
-      file.storage.push_back(std::make_shared<const std::string>(
-          Inflate(member, kMaxInflated - inflated, file.source)));
+      file.storage.push_back(
+          std::make_shared<const std::string>(Inflate(member, kMaxInflated - inflated, file.source)));
       content = *file.storage.back();
       inflated += content.size();
     }

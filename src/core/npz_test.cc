@@ -26,8 +26,7 @@ std::string Npy(const std::string& description, const std::string& data) {
 }
 
 std::string Describe(const std::string& descr, const std::string& shape, bool fortran = false) {
-  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") +
-         ", 'shape': " + shape + ", }";
+  return "{'descr': '" + descr + "', 'fortran_order': " + (fortran ? "True" : "False") + ", 'shape': " + shape + ", }";
 }
 
 std::string Refusal(const std::string& description, const std::string& data = "") {
@@ -35,8 +34,7 @@ std::string Refusal(const std::string& description, const std::string& data = ""
 }
 
 // An archive with one deflated member that claims to inflate to `claimed` bytes.
-std::string DeflatedZip(const std::string& name, const std::string& content,
-                        std::uint32_t claimed) {
+std::string DeflatedZip(const std::string& name, const std::string& content, std::uint32_t claimed) {
   z_stream stream = {};
   deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
   std::string data(deflateBound(&stream, content.size()), '\0');
@@ -54,8 +52,8 @@ std::string DeflatedZip(const std::string& name, const std::string& content,
   for (const std::string_view piece : writer.Finish()) zip += piece;
   // Directory entry: the method at 10, the checksum at 16, the size at 24.
   const std::size_t entry = zip.rfind("PK\x01\x02");
-  const auto crc = static_cast<std::uint32_t>(
-      crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
+  const auto crc =
+      static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
   zip[entry + 10] = 8;
   std::memcpy(zip.data() + entry + 16, &crc, 4);
   std::memcpy(zip.data() + entry + 24, &claimed, 4);
@@ -79,8 +77,7 @@ class Npz : public ::testing::Test {
   }
 
   const std::string path_ =
-      (std::filesystem::temp_directory_path() / ("grbm-npz-test-" + std::to_string(::getpid())))
-          .string();
+      (std::filesystem::temp_directory_path() / ("grbm-npz-test-" + std::to_string(::getpid()))).string();
 };
 
 TEST_F(Npz, ReadsBackWhatWasWritten) {
@@ -114,8 +111,7 @@ TEST_F(Npz, OneArrayReadsBack) {
 
 TEST_F(Npz, ReadsDeflatedMembers) {
   const std::string data(100000, 'a');
-  const TensorFile file =
-      ParseNpz(DeflatedZip("x.npy", Npy(Describe("|u1", "(100000,)"), data)), "t");
+  const TensorFile file = ParseNpz(DeflatedZip("x.npy", Npy(Describe("|u1", "(100000,)"), data)), "t");
   EXPECT_EQ(file.tensors.at(0).bytes, data);
 }
 
@@ -131,8 +127,7 @@ TEST_F(Npz, BringsFortransOrderIntoCs) {
 }
 
 TEST_F(Npz, AcceptsOtherWritersDescriptions) {
-  EXPECT_NO_THROW(
-      ParseNpy(Npy("{'shape':(2L,),\"descr\":\"<u1\",'fortran_order':False}\n", "ab"), "t"));
+  EXPECT_NO_THROW(ParseNpy(Npy("{'shape':(2L,),\"descr\":\"<u1\",'fortran_order':False}\n", "ab"), "t"));
   std::string version2("\x93NUMPY\x02\x00", 8);
   const std::string description = Describe("|b1", "()");
   AppendNumber(version2, static_cast<std::uint32_t>(description.size()));
@@ -141,26 +136,21 @@ TEST_F(Npz, AcceptsOtherWritersDescriptions) {
 
 TEST_F(Npz, RefusesArraysThatAreNotWhole) {
   EXPECT_EQ(DataMessage([] { ParseNpy("", "t"); }), "t: byte 0: not a NumPy array");
-  EXPECT_EQ(DataMessage([] { ParseNpy("PK\x03\x04 and more", "t"); }),
-            "t: byte 0: not a NumPy array");
+  EXPECT_EQ(DataMessage([] { ParseNpy("PK\x03\x04 and more", "t"); }), "t: byte 0: not a NumPy array");
   EXPECT_THAT(DataMessage([] { ParseNpy(std::string("\x93NUMPY\x04\x00", 8), "t"); }),
               HasSubstr("version 4 of the format: allowed are 1 to 3"));
-  EXPECT_THAT(
-      DataMessage([] { ParseNpy(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "t"); }),
-      HasSubstr("a header of 4294967295 bytes"));
-  EXPECT_THAT(Refusal(Describe(">f4", "(1,)"), "1234"),
-              HasSubstr("element type '>f4': allowed are little-endian"));
+  EXPECT_THAT(DataMessage([] { ParseNpy(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "t"); }),
+              HasSubstr("a header of 4294967295 bytes"));
+  EXPECT_THAT(Refusal(Describe(">f4", "(1,)"), "1234"), HasSubstr("element type '>f4': allowed are little-endian"));
   EXPECT_THAT(Refusal(Describe("|O", "(1,)"), "1234"), HasSubstr("element type '|O'"));
   EXPECT_THAT(Refusal(Describe("<f4", "(2,)"), "1234"),
               HasSubstr("4 bytes of data do not fit shape [2] of F32: truncated?"));
   EXPECT_THAT(Refusal(Describe("<f4", "(1,)"), "12345"), HasSubstr("5 bytes of data"));
   EXPECT_THAT(Refusal(Describe("<f4", "(-1,)"), "1234"), HasSubstr("a whole number from 0 on"));
-  EXPECT_THAT(Refusal(Describe("<f4", "(9223372036854775808,)"), "1234"),
-              HasSubstr("whole number"));
+  EXPECT_THAT(Refusal(Describe("<f4", "(9223372036854775808,)"), "1234"), HasSubstr("whole number"));
   EXPECT_THAT(Refusal(Describe("<f8", "(2305843009213693952,)"), "1234"), HasSubstr("do not fit"));
   EXPECT_THAT(Refusal(Describe("<f4", "(4294967296, 4294967296)"), ""), HasSubstr("do not fit"));
-  EXPECT_THAT(Refusal("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }"),
-              HasSubstr("records"));
+  EXPECT_THAT(Refusal("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (), }"), HasSubstr("records"));
   EXPECT_THAT(Refusal("{'descr': '<f4', 'shape': (), }"), HasSubstr("without"));
   EXPECT_THAT(Refusal("{'descr': '<f4', 'descr': '<f4', }"), HasSubstr("twice"));
   EXPECT_THAT(Refusal(Describe("<f4", "(1,)") + "x", "1234"), HasSubstr("text after"));
@@ -171,9 +161,7 @@ TEST_F(Npz, RefusesArraysThatAreNotWhole) {
 }
 
 TEST_F(Npz, RefusesArchivesThatLie) {
-  const auto refusal = [](const std::string& zip) {
-    return DataMessage([&] { ParseNpz(zip, "t"); });
-  };
+  const auto refusal = [](const std::string& zip) { return DataMessage([&] { ParseNpz(zip, "t"); }); };
   const std::string npy = Npy(Describe("|u1", "(3,)"), "abc");
   EXPECT_THAT(refusal("no archive"), HasSubstr("not a ZIP archive"));
   EXPECT_THAT(refusal(DeflatedZip("x.txt", npy)), HasSubstr("'x.txt': expected is an .npy array"));
@@ -232,15 +220,12 @@ void ParseLiesWithLittleMemory() {
   const std::string npy = Npy(Describe("<f4", "(1000000000,)"), "");
   const std::string zip = DeflatedZip("x.npy", npy, 0xfffffffe);
   LimitMemory(16);
-  const bool refused =
-      DataMessage([&] { ParseNpz(zip, "t"); }).find("damaged after") != std::string::npos &&
-      DataMessage([&] { ParseNpy(npy, "t"); }).find("do not fit") != std::string::npos;
+  const bool refused = DataMessage([&] { ParseNpz(zip, "t"); }).find("damaged after") != std::string::npos &&
+                       DataMessage([&] { ParseNpy(npy, "t"); }).find("do not fit") != std::string::npos;
   ::_exit(refused ? 0 : 1);
 }
 
-TEST_F(Npz, ClaimedSizesAllocateNothing) {
-  EXPECT_EXIT(ParseLiesWithLittleMemory(), ::testing::ExitedWithCode(0), "");
-}
+TEST_F(Npz, ClaimedSizesAllocateNothing) { EXPECT_EXIT(ParseLiesWithLittleMemory(), ::testing::ExitedWithCode(0), ""); }
 #endif
 
 }  // namespace

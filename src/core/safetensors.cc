@@ -42,22 +42,16 @@ class HeaderHandler : public json::json_sax_t {
 
   bool null() override { return Unexpected("null"); }
   bool boolean(bool) override { return Unexpected("a boolean"); }
-  bool number_integer(number_integer_t value) override {
-    return Unexpected(fmt::format("{}", value));
-  }
-  bool number_float(number_float_t, const string_t& text) override {
-    return Unexpected(Quoted(text));
-  }
+  bool number_integer(number_integer_t value) override { return Unexpected(fmt::format("{}", value)); }
+  bool number_float(number_float_t, const string_t& text) override { return Unexpected(Quoted(text)); }
   bool binary(binary_t&) override { return Unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
     if (state_ != State::kShape && state_ != State::kOffsets) {
       return Unexpected(fmt::format("{}", value));
     }
-    if (!std::in_range<Index>(value))
-      return Refuse(fmt::format("the number {} is too large", value));
-    std::vector<Index>& numbers =
-        state_ == State::kShape ? entries.back().tensor.shape : entries.back().offsets;
+    if (!std::in_range<Index>(value)) return Refuse(fmt::format("the number {} is too large", value));
+    std::vector<Index>& numbers = state_ == State::kShape ? entries.back().tensor.shape : entries.back().offsets;
     if (numbers.size() == kMaxRank) {
       return Refuse(fmt::format("more than {} numbers in one list", kMaxRank));
     }
@@ -91,8 +85,7 @@ class HeaderHandler : public json::json_sax_t {
                          (key_ == "data_offsets" && !entry.offsets.empty());
       if (twice) return Refuse("the key " + Quoted(key_) + " is there twice");
       if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets") {
-        return Refuse("unknown key " + Quoted(key_) +
-                      ": allowed are 'dtype', 'shape' and 'data_offsets'");
+        return Refuse("unknown key " + Quoted(key_) + ": allowed are 'dtype', 'shape' and 'data_offsets'");
       }
     }
     return true;
@@ -129,17 +122,14 @@ class HeaderHandler : public json::json_sax_t {
   }
   bool end_array() override {
     if (state_ == State::kOffsets && entries.back().offsets.size() != 2) {
-      return Refuse(fmt::format("data_offsets has {} numbers: expected are 2",
-                                entries.back().offsets.size()));
+      return Refuse(fmt::format("data_offsets has {} numbers: expected are 2", entries.back().offsets.size()));
     }
     state_ = State::kTensor;
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::detail::exception&) override {
-    error = fmt::format("byte {}: the header is not valid JSON",
-                        kLengthBytes + (position > 0 ? position - 1 : 0));
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    error = fmt::format("byte {}: the header is not valid JSON", kLengthBytes + (position > 0 ? position - 1 : 0));
     return false;
   }
 
@@ -152,8 +142,7 @@ class HeaderHandler : public json::json_sax_t {
     } else if (state_ == State::kMetadata) {
       error = "header: " + std::string(kMetadataName) + ": " + what;
     } else {
-      error = "tensor " + Quoted(state_ == State::kHeader ? key_ : entries.back().tensor.name) +
-              ": " + what;
+      error = "tensor " + Quoted(state_ == State::kHeader ? key_ : entries.back().tensor.name) + ": " + what;
     }
     return false;
   }
@@ -166,8 +155,7 @@ class HeaderHandler : public json::json_sax_t {
                                   key_ == "dtype" ? "text" : "a list of numbers"));
       case State::kShape:
       case State::kOffsets:
-        return Refuse(
-            fmt::format("{} has {}: expected are whole numbers from 0 on", Quoted(key_), found));
+        return Refuse(fmt::format("{} has {}: expected are whole numbers from 0 on", Quoted(key_), found));
       default:
         return Refuse("found " + found + ": expected is an object");
     }
@@ -179,43 +167,39 @@ class HeaderHandler : public json::json_sax_t {
 };
 
 // The data of an entry within the payload, checked against its type and shape.
-std::string_view EntryBytes(const Entry& entry, std::string_view payload,
-                            const std::string& where) {
+std::string_view EntryBytes(const Entry& entry, std::string_view payload, const std::string& where) {
   const auto refuse = [&](const std::string& what) {
     throw DataError(fmt::format("{}: tensor {}: {}", where, Quoted(entry.tensor.name), what));
   };
   const Index begin = entry.offsets[0];
   const Index end = entry.offsets[1];
-  if (begin > end || !std::in_range<Index>(payload.size()) ||
-      end > static_cast<Index>(payload.size())) {
-    refuse(fmt::format("data_offsets [{}, {}] do not lie within the {} bytes of data: truncated?",
-                       begin, end, payload.size()));
+  if (begin > end || !std::in_range<Index>(payload.size()) || end > static_cast<Index>(payload.size())) {
+    refuse(fmt::format("data_offsets [{}, {}] do not lie within the {} bytes of data: truncated?", begin, end,
+                       payload.size()));
   }
   const std::optional<Index> size = ByteCount(entry.tensor.dtype, entry.tensor.shape);
   if (size != end - begin) {
-    refuse(fmt::format("data_offsets [{}, {}] do not fit shape {} of {}, which is {} bytes", begin,
-                       end, ShapeText(entry.tensor.shape), entry.tensor.dtype,
+    refuse(fmt::format("data_offsets [{}, {}] do not fit shape {} of {}, which is {} bytes", begin, end,
+                       ShapeText(entry.tensor.shape), entry.tensor.dtype,
                        size ? std::to_string(*size) : "not a whole number of"));
   }
   return payload.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
 
 // The tensors must cover the payload: each begins where the one before it ends.
-void CheckCoverage(const std::vector<Entry>& sorted, std::size_t payload_size,
-                   const std::string& where) {
+void CheckCoverage(const std::vector<Entry>& sorted, std::size_t payload_size, const std::string& where) {
   Index covered = 0;
   for (const Entry& entry : sorted) {
     if (entry.offsets[0] != covered) {
-      throw DataError(
-          fmt::format("{}: tensor {}: its data begin at {}, those before it end at {}: {}", where,
-                      Quoted(entry.tensor.name), entry.offsets[0], covered,
-                      entry.offsets[0] < covered ? "an overlap" : "a hole"));
+      throw DataError(fmt::format("{}: tensor {}: its data begin at {}, those before it end at {}: {}", where,
+                                  Quoted(entry.tensor.name), entry.offsets[0], covered,
+                                  entry.offsets[0] < covered ? "an overlap" : "a hole"));
     }
     covered = entry.offsets[1];
   }
   if (static_cast<std::size_t>(covered) != payload_size) {
-    throw DataError(fmt::format("{}: {} bytes after the last tensor's data belong to no tensor",
-                                where, payload_size - static_cast<std::size_t>(covered)));
+    throw DataError(fmt::format("{}: {} bytes after the last tensor's data belong to no tensor", where,
+                                payload_size - static_cast<std::size_t>(covered)));
   }
 }
 
@@ -224,20 +208,17 @@ std::string_view HeaderText(std::string_view contents, const std::string& where)
   ByteReader reader(contents, where);
   const auto length = reader.Number<std::uint64_t>("the length of the header");
   if (length > kMaxHeader) {
-    throw DataError(
-        fmt::format("{}: byte 0: a header of {} bytes: allowed are {}: is this a safetensors file?",
-                    where, length, kMaxHeader));
+    throw DataError(fmt::format("{}: byte 0: a header of {} bytes: allowed are {}: is this a safetensors file?", where,
+                                length, kMaxHeader));
   }
   const std::string_view header = reader.Take(length, "the header");
   if (!header.starts_with('{')) {
-    throw DataError(
-        fmt::format("{}: byte {}: the header does not begin with '{{': is this a safetensors file?",
-                    where, kLengthBytes));
+    throw DataError(fmt::format("{}: byte {}: the header does not begin with '{{': is this a safetensors file?", where,
+                                kLengthBytes));
   }
   // The JSON parser would take it for the end of the input and leave the rest unread.
   if (const std::size_t zero = header.find('\0'); zero != std::string_view::npos) {
-    throw DataError(
-        fmt::format("{}: byte {}: the header has a zero byte", where, kLengthBytes + zero));
+    throw DataError(fmt::format("{}: byte {}: the header has a zero byte", where, kLengthBytes + zero));
   }
   return header;
 }
@@ -251,8 +232,7 @@ std::string JsonText(const std::string& text, const std::string& where) {
 }
 
 // The first bytes of a file with these tensors, up to their data.
-std::string MakeHeader(const std::vector<const Tensor*>& tensors, const TensorFile& file,
-                       const std::string& where) {
+std::string MakeHeader(const std::vector<const Tensor*>& tensors, const TensorFile& file, const std::string& where) {
   std::string header = "{";
   if (!file.metadata.empty()) {
     header += fmt::format("\"{}\":{{", kMetadataName);
@@ -266,25 +246,22 @@ std::string MakeHeader(const std::vector<const Tensor*>& tensors, const TensorFi
   std::size_t offset = 0;
   for (const Tensor* tensor : tensors) {
     if (!names.insert(tensor->name).second) {
-      throw DataError(fmt::format("{}: two tensors, or a reserved one, with the name {}", where,
-                                  Quoted(tensor->name)));
+      throw DataError(fmt::format("{}: two tensors, or a reserved one, with the name {}", where, Quoted(tensor->name)));
     }
     if (ByteCount(tensor->dtype, tensor->shape) != static_cast<Index>(tensor->bytes.size())) {
-      throw DataError(fmt::format("{}: tensor {}: {} bytes do not fit shape {} of {}", where,
-                                  Quoted(tensor->name), tensor->bytes.size(),
-                                  ShapeText(tensor->shape), Quoted(tensor->dtype)));
+      throw DataError(fmt::format("{}: tensor {}: {} bytes do not fit shape {} of {}", where, Quoted(tensor->name),
+                                  tensor->bytes.size(), ShapeText(tensor->shape), Quoted(tensor->dtype)));
     }
-    header += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},",
-                          JsonText(tensor->name, where), tensor->dtype,
-                          fmt::join(tensor->shape, ","), offset, offset + tensor->bytes.size());
+    header +=
+        fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":[{}],\"data_offsets\":[{},{}]}},", JsonText(tensor->name, where),
+                    tensor->dtype, fmt::join(tensor->shape, ","), offset, offset + tensor->bytes.size());
     offset += tensor->bytes.size();
   }
   if (header.back() == ',') header.pop_back();
   header += '}';
   header.append((8 - header.size() % 8) % 8, ' ');
   if (header.size() > kMaxHeader) {
-    throw DataError(
-        fmt::format("{}: a header of {} bytes: allowed are {}", where, header.size(), kMaxHeader));
+    throw DataError(fmt::format("{}: a header of {} bytes: allowed are {}", where, header.size(), kMaxHeader));
   }
   std::string prefix;
   AppendNumber(prefix, static_cast<std::uint64_t>(header.size()));

@@ -39,10 +39,9 @@ const std::string kPayload("\0\0\x80\x3f\0\0\0\xc0\x07", 9);  // 1.0f, -2.0f, 7
 class Safetensors : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
-  const std::string path_ =
-      (std::filesystem::temp_directory_path() /
-       ("grbm-safetensors-test-" + std::to_string(::getpid()) + ".safetensors"))
-          .string();
+  const std::string path_ = (std::filesystem::temp_directory_path() /
+                             ("grbm-safetensors-test-" + std::to_string(::getpid()) + ".safetensors"))
+                                .string();
 };
 
 TEST_F(Safetensors, ReadsTensorsInTheOrderOfTheirData) {
@@ -124,8 +123,7 @@ TEST_F(Safetensors, RefusesLengthsThatLie) {
             "t: byte 0: the length of the header needs 8 bytes and 3 are left: truncated?");
   std::string contents = File("{}");
   contents[1] = 1;
-  EXPECT_EQ(DataMessage([&] { Parse(contents); }),
-            "t: byte 8: the header needs 258 bytes and 2 are left: truncated?");
+  EXPECT_EQ(DataMessage([&] { Parse(contents); }), "t: byte 8: the header needs 258 bytes and 2 are left: truncated?");
   contents[7] = '\x80';
   EXPECT_THAT(DataMessage([&] { Parse(contents); }), HasSubstr("allowed are 100000000"));
 }
@@ -138,22 +136,17 @@ TEST_F(Safetensors, RefusesHeadersThatAreNotJsonOfTheFormat) {
   EXPECT_THAT(Refusal("{} x"), HasSubstr("not valid JSON"));
   EXPECT_THAT(Refusal(std::string("{}\0x", 4)), HasSubstr("byte 10: the header has a zero byte"));
   EXPECT_THAT(Refusal("{\"\xff\":{}}"), HasSubstr("not valid JSON"));
-  EXPECT_THAT(Refusal("{\"__metadata__\":{\"a\":1}}"),
-              HasSubstr("__metadata__: 'a' is 1: expected is text"));
+  EXPECT_THAT(Refusal("{\"__metadata__\":{\"a\":1}}"), HasSubstr("__metadata__: 'a' is 1: expected is text"));
   EXPECT_THAT(Refusal("{\"__metadata__\":{\"a\":{}}}"), HasSubstr("expected is text"));
   EXPECT_THAT(Refusal("{\"__metadata__\":[]}"), HasSubstr("expected is an object"));
-  EXPECT_THAT(Refusal("{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}"),
-              HasSubstr("'a' is there twice"));
+  EXPECT_THAT(Refusal("{\"__metadata__\":{\"a\":\"1\",\"a\":\"2\"}}"), HasSubstr("'a' is there twice"));
   EXPECT_THAT(Refusal("{\"a\\nb\":1}"), HasSubstr("tensor 'a\\x0ab'"));
 }
 
 TEST_F(Safetensors, RefusesTensorsThatAreNotWholeOrTwice) {
-  const auto refusal = [](const std::string& tensor) {
-    return Refusal("{\"x\":" + tensor + "}", "1234");
-  };
+  const auto refusal = [](const std::string& tensor) { return Refusal("{\"x\":" + tensor + "}", "1234"); };
   EXPECT_EQ(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})"), "(nothing was thrown)");
-  EXPECT_EQ(refusal(R"({"dtype":"F33","shape":[1],"data_offsets":[0,4]})"),
-            "t: tensor 'x': unknown dtype 'F33'");
+  EXPECT_EQ(refusal(R"({"dtype":"F33","shape":[1],"data_offsets":[0,4]})"), "t: tensor 'x': unknown dtype 'F33'");
   EXPECT_EQ(refusal(R"({"shape":[1],"data_offsets":[0,4]})"), "t: tensor 'x': dtype is missing");
   EXPECT_EQ(refusal(R"({"dtype":"F32","data_offsets":[0,4]})"), "t: tensor 'x': shape is missing");
   EXPECT_EQ(refusal(R"({"dtype":"F32","shape":[1]})"), "t: tensor 'x': data_offsets is missing");
@@ -168,21 +161,17 @@ TEST_F(Safetensors, RefusesTensorsThatAreNotWholeOrTwice) {
               HasSubstr("do not fit shape"));
   EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,4]})"),
               HasSubstr("do not fit shape"));
-  EXPECT_THAT(refusal(R"({"dtype":"F4","shape":[7],"data_offsets":[0,4]})"),
-              HasSubstr("not a whole number of"));
+  EXPECT_THAT(refusal(R"({"dtype":"F4","shape":[7],"data_offsets":[0,4]})"), HasSubstr("not a whole number of"));
   EXPECT_EQ(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,5]})"),
             "t: tensor 'x': data_offsets [0, 5] do not lie within the 4 bytes of data: truncated?");
   EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[4,0]})"), HasSubstr("[4, 0]"));
-  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[4]})"),
-              HasSubstr("expected are 2"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[4]})"), HasSubstr("expected are 2"));
   EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[2],"data_offsets":[0,4]})"),
               HasSubstr("do not fit shape [2] of F32, which is 8 bytes"));
-  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[[1]],"data_offsets":[0,4]})"),
-              HasSubstr("a list"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[[1]],"data_offsets":[0,4]})"), HasSubstr("a list"));
   EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"shape":[1],"data_offsets":[0,4]})"),
               HasSubstr("'shape' is there twice"));
-  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1})"),
-              HasSubstr("unknown key 'more'"));
+  EXPECT_THAT(refusal(R"({"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1})"), HasSubstr("unknown key 'more'"));
   EXPECT_THAT(refusal(R"({"dtype":null,"shape":[1],"data_offsets":[0,4]})"), HasSubstr("null"));
 }
 
@@ -192,11 +181,9 @@ TEST_F(Safetensors, RefusesOverlapsHolesAndTrailingBytes) {
                        R"(},"y":{"dtype":"U8","shape":[2],"data_offsets":)" + second + "}}",
                    "12345");
   };
-  EXPECT_EQ(refusal("[0,2]", "[1,3]"),
-            "t: tensor 'y': its data begin at 1, those before it end at 2: an overlap");
+  EXPECT_EQ(refusal("[0,2]", "[1,3]"), "t: tensor 'y': its data begin at 1, those before it end at 2: an overlap");
   EXPECT_THAT(refusal("[0,2]", "[3,5]"), HasSubstr("a hole"));
-  EXPECT_EQ(refusal("[2,4]", "[0,2]"),
-            "t: 1 bytes after the last tensor's data belong to no tensor");
+  EXPECT_EQ(refusal("[2,4]", "[0,2]"), "t: 1 bytes after the last tensor's data belong to no tensor");
   EXPECT_THAT(Refusal("{}", "1"), HasSubstr("belong to no tensor"));
   EXPECT_THAT(Refusal(R"({"x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]},)"
                       R"("x":{"dtype":"U8","shape":[0],"data_offsets":[0,0]}})"),
@@ -234,8 +221,7 @@ void ParseLiesWithLittleMemory() {
   } catch (const DataError&) {
   }
   try {
-    Parse(
-        File(R"({"x":{"dtype":"F32","shape":[250000000],"data_offsets":[0,1000000000]}})", "1234"));
+    Parse(File(R"({"x":{"dtype":"F32","shape":[250000000],"data_offsets":[0,1000000000]}})", "1234"));
     refused = false;
   } catch (const DataError&) {
   }
@@ -249,8 +235,7 @@ TEST_F(Safetensors, ClaimedSizesAllocateNothing) {
 
 TEST_F(Safetensors, LookupsSayWhatIsThereInstead) {
   const TensorFile file = Parse(File(kHeader, kPayload));
-  EXPECT_EQ(DataMessage([&] { GetFloats(file, "W", {}); }),
-            "t: tensor 'W' is missing: the file has 'x', 'n', 'y'");
+  EXPECT_EQ(DataMessage([&] { GetFloats(file, "W", {}); }), "t: tensor 'W' is missing: the file has 'x', 'n', 'y'");
   EXPECT_EQ(DataMessage([&] {
               GetFloats(file, "x", std::array<Index, 2>{-1, 3});
             }),
@@ -262,25 +247,21 @@ TEST_F(Safetensors, LookupsSayWhatIsThereInstead) {
 TEST_F(Safetensors, OtherElementTypesBecomeFloats) {
   const auto convert = [](const std::string& dtype, const auto& elements) {
     TensorFile file;
-    const std::string bytes(reinterpret_cast<const char*>(elements.data()),
-                            elements.size() * sizeof(elements[0]));
+    const std::string bytes(reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(elements[0]));
     const auto count = static_cast<Index>(elements.size());
     file.tensors = {{"x", dtype, {count}, bytes}};
     return GetFloats(file, "x", std::array<Index, 1>{count});
   };
   EXPECT_THAT(convert("F64", std::array{0.5, -3.0}), ElementsAre(0.5f, -3.0f));
   EXPECT_THAT(convert("I64", std::array<std::int64_t, 1>{-5}), ElementsAre(-5.0f));
-  EXPECT_THAT(convert("U32", std::array<std::uint32_t, 1>{4294967295u}),
-              ElementsAre(4294967296.0f));
+  EXPECT_THAT(convert("U32", std::array<std::uint32_t, 1>{4294967295u}), ElementsAre(4294967296.0f));
   EXPECT_THAT(convert("I8", std::array<std::int8_t, 1>{-1}), ElementsAre(-1.0f));
   EXPECT_THAT(convert("BOOL", std::array<std::uint8_t, 2>{0, 2}), ElementsAre(0.0f, 1.0f));
   // 1, -2, the largest, the smallest normal and subnormal, minus infinity.
-  EXPECT_THAT(
-      convert("F16", std::array<std::uint16_t, 6>{0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0xfc00}),
-      ElementsAre(1.0f, -2.0f, 65504.0f, 0x1p-14f, 0x1p-24f, -HUGE_VALF));
+  EXPECT_THAT(convert("F16", std::array<std::uint16_t, 6>{0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0xfc00}),
+              ElementsAre(1.0f, -2.0f, 65504.0f, 0x1p-14f, 0x1p-24f, -HUGE_VALF));
   EXPECT_TRUE(std::isnan(convert("F16", std::array<std::uint16_t, 1>{0x7e00})[0]));
-  EXPECT_THAT(convert("BF16", std::array<std::uint16_t, 2>{0x3f80, 0xc040}),
-              ElementsAre(1.0f, -3.0f));
+  EXPECT_THAT(convert("BF16", std::array<std::uint16_t, 2>{0x3f80, 0xc040}), ElementsAre(1.0f, -3.0f));
   EXPECT_THAT(DataMessage([&] { convert("F8_E4M3", std::array<std::uint8_t, 1>{1}); }),
               HasSubstr("has dtype F8_E4M3: allowed are"));
 }

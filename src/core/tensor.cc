@@ -15,10 +15,9 @@ namespace grbm {
 namespace {
 
 constexpr std::array<std::pair<std::string_view, int>, 20> kDtypes = {{
-    {"BOOL", 8},    {"U8", 8},   {"I8", 8},   {"F8_E4M3", 8}, {"F8_E5M2", 8},
-    {"F8_E8M0", 8}, {"F4", 4},   {"U16", 16}, {"I16", 16},    {"F16", 16},
-    {"BF16", 16},   {"U32", 32}, {"I32", 32}, {"F32", 32},    {"U64", 64},
-    {"I64", 64},    {"F64", 64}, {"C64", 64}, {"F6_E2M3", 6}, {"F6_E3M2", 6},
+    {"BOOL", 8}, {"U8", 8},   {"I8", 8},   {"F8_E4M3", 8}, {"F8_E5M2", 8}, {"F8_E8M0", 8}, {"F4", 4},
+    {"U16", 16}, {"I16", 16}, {"F16", 16}, {"BF16", 16},   {"U32", 32},    {"I32", 32},    {"F32", 32},
+    {"U64", 64}, {"I64", 64}, {"F64", 64}, {"C64", 64},    {"F6_E2M3", 6}, {"F6_E3M2", 6},
 }};
 
 // IEEE 754 binary16.
@@ -31,9 +30,7 @@ float FromHalf(std::uint16_t half) {
   return sign * std::ldexp(static_cast<float>(0x400 + fraction), exponent - 25);
 }
 
-float FromBfloat(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
+float FromBfloat(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
 
 template <typename T, typename Function>
 void Convert(std::string_view bytes, std::span<float> values, Function function) {
@@ -118,10 +115,8 @@ std::string ShapeText(std::span<const Index> shape) {
 
 Tensor MakeTensor(std::string name, std::vector<Index> shape, std::span<const float> values) {
   GRBM_CHECK(ElementCount(shape) == static_cast<Index>(values.size()));
-  return {std::move(name),
-          "F32",
-          std::move(shape),
-          {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
+  return {
+      std::move(name), "F32", std::move(shape), {reinterpret_cast<const char*>(values.data()), values.size_bytes()}};
 }
 
 const Tensor* FindTensor(const TensorFile& file, std::string_view name) {
@@ -129,8 +124,7 @@ const Tensor* FindTensor(const TensorFile& file, std::string_view name) {
   return found == file.tensors.end() ? nullptr : &*found;
 }
 
-const Tensor& GetTensor(const TensorFile& file, std::string_view name,
-                        std::span<const Index> shape) {
+const Tensor& GetTensor(const TensorFile& file, std::string_view name, std::span<const Index> shape) {
   const Tensor* tensor = FindTensor(file, name);
   if (tensor == nullptr) {
     constexpr std::size_t kMaxNames = 8;
@@ -139,15 +133,14 @@ const Tensor& GetTensor(const TensorFile& file, std::string_view name,
       names += (i > 0 ? ", " : "") + Quoted(file.tensors[i].name);
     }
     if (file.tensors.size() > kMaxNames) names += ", ...";
-    throw DataError(fmt::format("{}: tensor {} is missing: the file has {}", file.source,
-                                Quoted(name), names.empty() ? "none" : names));
+    throw DataError(fmt::format("{}: tensor {} is missing: the file has {}", file.source, Quoted(name),
+                                names.empty() ? "none" : names));
   }
-  const bool fits = std::ranges::equal(tensor->shape, shape, [](Index found, Index wanted) {
-    return wanted < 0 || found == wanted;
-  });
+  const bool fits =
+      std::ranges::equal(tensor->shape, shape, [](Index found, Index wanted) { return wanted < 0 || found == wanted; });
   if (!fits) {
-    throw DataError(fmt::format("{}: tensor {} has shape {}: expected is {}", file.source,
-                                Quoted(name), ShapeText(tensor->shape), ShapeText(shape)));
+    throw DataError(fmt::format("{}: tensor {} has shape {}: expected is {}", file.source, Quoted(name),
+                                ShapeText(tensor->shape), ShapeText(shape)));
   }
   return *tensor;
 }
@@ -156,14 +149,12 @@ void CopyFloats(const TensorFile& file, const Tensor& tensor, std::span<float> v
   GRBM_CHECK(ElementCount(tensor.shape) == static_cast<Index>(values.size()) &&
              ByteCount(tensor.dtype, tensor.shape) == static_cast<Index>(tensor.bytes.size()));
   if (!ConvertToFloats(tensor.dtype, tensor.bytes, values)) {
-    throw DataError(fmt::format(
-        "{}: tensor {} has dtype {}: allowed are F32, F64, F16, BF16 and the integer types",
-        file.source, Quoted(tensor.name), tensor.dtype));
+    throw DataError(fmt::format("{}: tensor {} has dtype {}: allowed are F32, F64, F16, BF16 and the integer types",
+                                file.source, Quoted(tensor.name), tensor.dtype));
   }
 }
 
-std::vector<float> GetFloats(const TensorFile& file, std::string_view name,
-                             std::span<const Index> shape) {
+std::vector<float> GetFloats(const TensorFile& file, std::string_view name, std::span<const Index> shape) {
   const Tensor& tensor = GetTensor(file, name, shape);
   std::vector<float> values(static_cast<std::size_t>(*ElementCount(tensor.shape)));
   CopyFloats(file, tensor, values);

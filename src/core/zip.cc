@@ -52,8 +52,7 @@ Directory FindDirectory(std::string_view archive, const std::string& where) {
     if (comment != reader.remaining()) continue;
     if (directory.offset == kZip64 || directory.count == 0xffff) {
       throw DataError(fmt::format(
-          "{}: byte {}: a ZIP64 archive: allowed are archives below 4 GiB: use .npy or safetensors",
-          where, at));
+          "{}: byte {}: a ZIP64 archive: allowed are archives below 4 GiB: use .npy or safetensors", where, at));
     }
     const std::uint64_t end = std::uint64_t{directory.offset} + directory.size;
     if (disk != 0 || directory_disk != 0 || disk_count != directory.count || end > at) {
@@ -65,8 +64,8 @@ Directory FindDirectory(std::string_view archive, const std::string& where) {
 }
 
 // The member's data, found through the header in front of them; all within `area`.
-std::string_view MemberData(std::string_view area, std::uint32_t offset, std::uint32_t size,
-                            const std::string& name, const std::string& where) {
+std::string_view MemberData(std::string_view area, std::uint32_t offset, std::uint32_t size, const std::string& name,
+                            const std::string& where) {
   ByteReader reader(area, where);
   reader.Seek(offset, "a member");
   const auto signature = reader.Number<std::uint32_t>("a member's header");
@@ -74,8 +73,7 @@ std::string_view MemberData(std::string_view area, std::uint32_t offset, std::ui
   const auto name_size = reader.Number<std::uint16_t>("a member's header");
   const auto extra_size = reader.Number<std::uint16_t>("a member's header");
   if (signature != kLocalSignature || reader.Take(name_size, "a member's name") != name) {
-    throw DataError(fmt::format("{}: byte {}: the header of member {} is damaged", where, offset,
-                                Quoted(name)));
+    throw DataError(fmt::format("{}: byte {}: the header of member {} is damaged", where, offset, Quoted(name)));
   }
   reader.Take(extra_size, "a member's extra fields");
   return reader.Take(size, "a member's data");
@@ -89,16 +87,15 @@ void CheckOverlap(const std::vector<ZipMember>& members, const std::string& wher
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const std::string_view before = sorted[i - 1]->data;
     if (sorted[i]->data.data() < before.data() + before.size()) {
-      throw DataError(fmt::format("{}: members {} and {} overlap", where,
-                                  Quoted(sorted[i - 1]->name), Quoted(sorted[i]->name)));
+      throw DataError(
+          fmt::format("{}: members {} and {} overlap", where, Quoted(sorted[i - 1]->name), Quoted(sorted[i]->name)));
     }
   }
 }
 
 std::uint32_t Crc(std::string_view bytes, std::uint32_t start = 0) {
   if (bytes.empty()) return start;  // zlib takes a null pointer as a wish for the initial value
-  return static_cast<std::uint32_t>(
-      crc32_z(start, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  return static_cast<std::uint32_t>(crc32_z(start, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 // The fields that a member's own header and its entry in the directory share.
@@ -146,8 +143,7 @@ std::vector<ZipMember> ListZip(std::string_view archive, const std::string& wher
     reader.Take(std::uint64_t{extra_size} + comment_size, "a directory entry");
 
     const auto refuse = [&](std::string_view what) {
-      throw DataError(
-          fmt::format("{}: byte {}: member {}: {}", where, at, Quoted(member.name), what));
+      throw DataError(fmt::format("{}: byte {}: member {}: {}", where, at, Quoted(member.name), what));
     };
     if (signature != kDirectorySignature) refuse("its directory entry is damaged");
     if ((flags & kEncrypted) != 0) refuse("encrypted");
@@ -201,8 +197,7 @@ std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::str
     stream.next_out = &more;
     stream.avail_out = 1;
     status = inflate(&stream, Z_FINISH);
-    if (stream.avail_out == 0)
-      refuse(fmt::format("inflates to more than its {} bytes", member.size));
+    if (stream.avail_out == 0) refuse(fmt::format("inflates to more than its {} bytes", member.size));
   }
   if (status != Z_STREAM_END || stream.avail_in != 0 || size != member.size) {
     refuse(fmt::format("the compressed data are damaged after {} of {} bytes", size, member.size));
@@ -212,8 +207,7 @@ std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::str
 
 void CheckCrc(std::string_view content, const ZipMember& member, const std::string& where) {
   if (Crc(content) != member.crc) {
-    throw DataError(fmt::format("{}: member {}: wrong checksum: the file is damaged", where,
-                                Quoted(member.name)));
+    throw DataError(fmt::format("{}: member {}: wrong checksum: the file is damaged", where, Quoted(member.name)));
   }
 }
 
@@ -227,13 +221,12 @@ void ZipWriter::Add(const std::string& name, const std::string& head, std::strin
   const std::uint64_t member_size = head.size() + body.size();
   // Headers and names of all members, the directory included, stay far below 1 MiB each.
   if (size_ + member_size > kZip64 - (1u << 20) || count_ == 1000 || name.size() > 200) {
-    throw DataError(fmt::format(
-        "{}: member {}: allowed in an archive are 4 GiB, 1000 members and names of 200 bytes: use "
-        "safetensors",
-        where_, Quoted(name)));
+    throw DataError(
+        fmt::format("{}: member {}: allowed in an archive are 4 GiB, 1000 members and names of 200 bytes: use "
+                    "safetensors",
+                    where_, Quoted(name)));
   }
-  const std::string common =
-      CommonHeader(Crc(body, Crc(head)), static_cast<std::uint32_t>(member_size), name.size());
+  const std::string common = CommonHeader(Crc(body, Crc(head)), static_cast<std::uint32_t>(member_size), name.size());
   AppendNumber(directory_, kDirectorySignature);
   AppendNumber(directory_, kVersion);
   directory_ += common;

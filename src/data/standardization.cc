@@ -32,8 +32,7 @@ void Standardization::Invert(MutableMatrix values) const {
   Map(*this, values, [](float value, float m, float d) { return value * d + m; });
 }
 
-void CheckStandardization(const Standardization& standardization, Index visible,
-                          const std::string& where) {
+void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {
   const auto& [mean, deviation] = standardization;
   if (mean.empty() && deviation.empty()) return;
   const auto expected = static_cast<std::size_t>(visible);
@@ -47,8 +46,8 @@ void CheckStandardization(const Standardization& standardization, Index visible,
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!std::isfinite(values[i]) || !allowed(values[i])) {
-        throw DataError(fmt::format("{}: standardization: {}[{}] = {}: allowed is {}", where, name,
-                                    i, values[i], allowed_text));
+        throw DataError(
+            fmt::format("{}: standardization: {}[{}] = {}: allowed is {}", where, name, i, values[i], allowed_text));
       }
     }
   };

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -25,9 +26,8 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kFormat = "grbm-model";
 constexpr int kFormatVersion = 1;
 constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
-constexpr std::array<std::string_view, 8> kKeys = {
-    "format",  "format_version",  "grbm_version", "variance_floor",
-    "sampler", "standardization", "image_shape",  "provenance"};
+constexpr std::array<std::string_view, 8> kKeys = {"format",  "format_version",  "grbm_version", "variance_floor",
+                                                   "sampler", "standardization", "image_shape",  "provenance"};
 constexpr std::array<std::string_view, 4> kTensors = {"W", "b", "mu", "log_var"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
@@ -59,45 +59,39 @@ std::vector<float> FloatsFromJson(const json& array, const std::string& where) {
 }
 
 Standardization StandardizationFromJson(const json& object, const std::string& where) {
-  if (!object.is_object() || object.size() != 2 || !object.contains("mean") ||
-      !object.contains("deviation")) {
+  if (!object.is_object() || object.size() != 2 || !object.contains("mean") || !object.contains("deviation")) {
     throw DataError(where + ": expected is an object with 'mean' and 'deviation'");
   }
-  return {FloatsFromJson(object["mean"], where + ": mean"),
-          FloatsFromJson(object["deviation"], where + ": deviation")};
+  return {FloatsFromJson(object["mean"], where + ": mean"), FloatsFromJson(object["deviation"], where + ": deviation")};
 }
 
-void CheckImageShape(const std::vector<Index>& shape, Index visible, const std::string& source) {
-  if (shape.empty()) return;
-  bool fits = shape.size() == 3 && ElementCount(shape) == visible;
-  for (const Index size : shape) fits = fits && size >= 1;
-  if (!fits) {
+void CheckImageShape(const ImageShape& shape, Index visible, const std::string& source) {
+  if (shape == ImageShape()) return;
+  const Index sizes[] = {shape.height, shape.width, shape.channels};
+  if (std::ranges::any_of(sizes, [](Index size) { return size < 1; }) || ElementCount(sizes) != visible) {
     throw DataError(fmt::format(
-        "{}: image_shape {}: expected are height, width and channels with a product of {}, the "
-        "visible units",
-        source, ShapeText(shape), visible));
+        "{}: image_shape {}: expected are height, width and channels with a product of {}, the visible units", source,
+        ShapeText(sizes), visible));
   }
 }
 
-std::vector<Index> ImageShapeFromJson(const json& array, const std::string& where) {
-  std::vector<Index> shape;
-  if (!array.is_array()) throw DataError(where + ": expected is a list of three whole numbers");
+ImageShape ImageShapeFromJson(const json& array, const std::string& where) {
+  const auto refuse = [&] { throw DataError(where + ": expected is a list of three whole numbers"); };
+  if (!array.is_array() || array.size() != 3) refuse();
   for (const json& size : array) {
-    if (!size.is_number_unsigned() || !std::in_range<Index>(size.get<std::uint64_t>())) {
-      throw DataError(where + ": expected is a list of three whole numbers");
-    }
-    shape.push_back(size.get<Index>());
+    if (!size.is_number_unsigned() || !std::in_range<Index>(size.get<std::uint64_t>())) refuse();
   }
-  return shape;
+  return {array[0].get<Index>(), array[1].get<Index>(), array[2].get<Index>()};
 }
+
+json ImageShapeToJson(const ImageShape& shape) { return {shape.height, shape.width, shape.channels}; }
 
 Metadata StringsFromJson(const json& object, const std::string& where) {
   Metadata strings;
   if (!object.is_object()) throw DataError(where + ": expected is an object of texts");
   for (const auto& [key, value] : object.items()) {
     if (!value.is_string()) {
-      throw DataError(
-          fmt::format("{}: {} is {}: expected is text", where, Quoted(key), value.type_name()));
+      throw DataError(fmt::format("{}: {} is {}: expected is text", where, Quoted(key), value.type_name()));
     }
     strings.emplace(key, value.get<std::string>());
   }
@@ -107,8 +101,7 @@ Metadata StringsFromJson(const json& object, const std::string& where) {
 double VarianceFloorFromText(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
-      value <= 0) {
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0) {
     throw DataError(fmt::format("{}: {}: allowed is a number above 0", where, Quoted(text)));
   }
   return value;
@@ -120,21 +113,19 @@ bool IsOurs(const Metadata& metadata, const std::string& source) {
   const auto format = metadata.find("format");
   if (format != metadata.end() && format->second != kFormat) {
     if (!format->second.starts_with("grbm-")) return false;
-    throw DataError(fmt::format("{}: this is a file of format {}: expected is a model, '{}'",
-                                source, Quoted(format->second), kFormat));
+    throw DataError(fmt::format("{}: this is a file of format {}: expected is a model, '{}'", source,
+                                Quoted(format->second), kFormat));
   }
   const auto version = metadata.find("format_version");
   if (version != metadata.end() && version->second != std::to_string(kFormatVersion)) {
-    throw DataError(fmt::format(
-        "{}: format_version {}: this is grbm {}, which reads version {}: use a newer grbm", source,
-        Quoted(version->second), Version(), kFormatVersion));
+    throw DataError(fmt::format("{}: format_version {}: this is grbm {}, which reads version {}: use a newer grbm",
+                                source, Quoted(version->second), Version(), kFormatVersion));
   }
   for (const auto& [key, value] : metadata) {
     if (std::ranges::find(kKeys, key) == kKeys.end()) {
       const std::string quoted = Quoted(key);
-      throw DataError(
-          fmt::format("{}: metadata: unknown key {}{}", source, quoted,
-                      DidYouMean(std::string_view(quoted).substr(1, quoted.size() - 2), kKeys)));
+      throw DataError(fmt::format("{}: metadata: unknown key {}{}", source, quoted,
+                                  DidYouMean(std::string_view(quoted).substr(1, quoted.size() - 2), kKeys)));
     }
   }
   return true;
@@ -152,8 +143,8 @@ Parameters ParametersFromTensors(const TensorFile& file) {
   }
   for (const Tensor& tensor : file.tensors) {
     if (std::ranges::find(kTensors, tensor.name) == kTensors.end()) {
-      throw DataError(fmt::format("{}: tensor {}: a model has only W, b, mu and log_var",
-                                  file.source, Quoted(tensor.name)));
+      throw DataError(
+          fmt::format("{}: tensor {}: a model has only W, b, mu and log_var", file.source, Quoted(tensor.name)));
     }
   }
   Parameters parameters;
@@ -176,9 +167,8 @@ ModelFile FromTensors(const TensorFile& file) {
     }
   };
   double floor = Model::kDefaultVarianceFloor;
-  with("variance_floor", [&](const std::string& text, const std::string& where) {
-    floor = VarianceFloorFromText(text, where);
-  });
+  with("variance_floor",
+       [&](const std::string& text, const std::string& where) { floor = VarianceFloorFromText(text, where); });
   Parameters parameters = ParametersFromTensors(file);
   ModelFile result = {WithSource(source, [&] { return Model(std::move(parameters), floor); })};
   const Index visible = result.model.visible();
@@ -187,8 +177,7 @@ ModelFile FromTensors(const TensorFile& file) {
     WithSource(source, [&] { CheckOptions(result.sampler); });
   });
   with("standardization", [&](const std::string& text, const std::string& where) {
-    result.standardization =
-        StandardizationFromJson(ParseJson(text, MaxStandardizationText(visible), where), where);
+    result.standardization = StandardizationFromJson(ParseJson(text, MaxStandardizationText(visible), where), where);
     CheckStandardization(result.standardization, visible, source);
   });
   with("image_shape", [&](const std::string& text, const std::string& where) {
@@ -213,11 +202,10 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
   };
   // A float is written as the double that it is, so it comes back bit for bit.
   if (!file.standardization.identity()) {
-    metadata["standardization"] = DumpJson(
-        {{"mean", file.standardization.mean}, {"deviation", file.standardization.deviation}},
-        source);
+    metadata["standardization"] =
+        DumpJson({{"mean", file.standardization.mean}, {"deviation", file.standardization.deviation}}, source);
   }
-  if (!file.image_shape.empty()) metadata["image_shape"] = DumpJson(file.image_shape, source);
+  if (file.image_shape.known()) metadata["image_shape"] = DumpJson(ImageShapeToJson(file.image_shape), source);
   if (!provenance.empty()) metadata["provenance"] = DumpJson(provenance, source + ": provenance");
   if (metadata.contains("provenance") && metadata["provenance"].size() > kMaxText) {
     throw DataError(fmt::format("{}: provenance: {} bytes of JSON: allowed are {}", source,
@@ -250,15 +238,12 @@ ModelFile ParseModel(std::string contents, const std::string& source) {
   return FromTensors(ParseTensors(std::move(contents), source));
 }
 
-void WriteModel(const std::string& path, const ModelFile& file) {
-  WriteTensors(path, ToTensors(file, path));
-}
+void WriteModel(const std::string& path, const ModelFile& file) { WriteTensors(path, ToTensors(file, path)); }
 
 void ExportNpz(const std::string& path, const ModelFile& file) {
   TensorFile tensors = ToTensors(file, path);
   const std::string text = DumpJson(tensors.metadata, path);
-  tensors.tensors.push_back(
-      {std::string(kNpzMetadata), "U8", {static_cast<Index>(text.size())}, text});
+  tensors.tensors.push_back({std::string(kNpzMetadata), "U8", {static_cast<Index>(text.size())}, text});
   WriteNpz(path, tensors.tensors);
 }
 
@@ -274,8 +259,7 @@ ModelFile ImportNpz(const std::string& path) {
     const Index visible = mu != nullptr ? static_cast<Index>(mu->bytes.size()) : 0;
     const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible);
     tensors.metadata = StringsFromJson(ParseJson(found->bytes, limit, where), where);
-    std::erase_if(tensors.tensors,
-                  [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
+    std::erase_if(tensors.tensors, [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
   }
   return FromTensors(tensors);
 }

@@ -33,8 +33,8 @@ Scalar ScalarFromJson(const json& value, std::string_view name, const std::strin
     case json::value_t::string:
       return value.get<std::string>();
     default:
-      throw DataError(fmt::format("{}: {} is {}: expected is text, a number, true or false", where,
-                                  name, value.type_name()));
+      throw DataError(
+          fmt::format("{}: {} is {}: expected is text, a number, true or false", where, name, value.type_name()));
   }
 }
 
@@ -42,8 +42,7 @@ Scalar ScalarFromJson(const json& value, std::string_view name, const std::strin
 
 json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& where) {
   if (text.size() > max_bytes) {
-    throw DataError(
-        fmt::format("{}: {} bytes of JSON: allowed are {}", where, text.size(), max_bytes));
+    throw DataError(fmt::format("{}: {} bytes of JSON: allowed are {}", where, text.size(), max_bytes));
   }
   // The parser would take it for the end of the input.
   if (text.find('\0') != std::string_view::npos) {
@@ -51,8 +50,7 @@ json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& 
   }
   std::vector<std::set<std::string>> keys(kMaxDepth + 1);
   const auto check = [&](int depth, json::parse_event_t event, const json& parsed) {
-    const bool starts =
-        event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
+    const bool starts = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
     if (starts && depth >= kMaxDepth) {
       throw DataError(fmt::format("{}: more than {} levels of JSON", where, kMaxDepth));
     }
@@ -61,16 +59,14 @@ json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& 
     }
     if (event == json::parse_event_t::key &&
         !keys[static_cast<std::size_t>(depth)].insert(parsed.get<std::string>()).second) {
-      throw DataError(
-          fmt::format("{}: the key {} is there twice", where, Quoted(parsed.get<std::string>())));
+      throw DataError(fmt::format("{}: the key {} is there twice", where, Quoted(parsed.get<std::string>())));
     }
     return true;
   };
   try {
     return json::parse(text, check);
   } catch (const json::parse_error& error) {
-    throw DataError(
-        fmt::format("{}: byte {}: not valid JSON", where, error.byte > 0 ? error.byte - 1 : 0));
+    throw DataError(fmt::format("{}: byte {}: not valid JSON", where, error.byte > 0 ? error.byte - 1 : 0));
   } catch (const json::exception&) {  // a number beyond all doubles
     throw DataError(fmt::format("{}: not valid JSON: a number out of range", where));
   }
@@ -105,8 +101,7 @@ void OptionsFromJson(const json& object, std::span<const Field> fields, const st
       const Scalar scalar = ScalarFromJson(value, name, where);
       const auto* text = std::get_if<std::string>(&scalar);
       if (text != nullptr && Quoted(*text).substr(1, text->size()) != *text) {
-        throw DataError(fmt::format("{}: {} = {}: allowed is {}", where, name, Quoted(*text),
-                                    AllowedText(field)));
+        throw DataError(fmt::format("{}: {} = {}: allowed is {}", where, name, Quoted(*text), AllowedText(field)));
       }
       Assign(field, scalar, where);
     }

@@ -20,7 +20,6 @@ std::string DumpJson(const nlohmann::json& value, const std::string& where);
 nlohmann::json OptionsToJson(std::span<const Field> fields);
 // Assigns the fields that the object names and leaves the others. Throws DataError for an unknown
 // name, a wrong type or a value out of range.
-void OptionsFromJson(const nlohmann::json& object, std::span<const Field> fields,
-                     const std::string& where);
+void OptionsFromJson(const nlohmann::json& object, std::span<const Field> fields, const std::string& where);
 
 }  // namespace grbm

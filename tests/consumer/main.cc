@@ -8,6 +8,7 @@
 #include <grbm/model/quadrature.h>
 #include <grbm/sampler/diagnostics.h>
 #include <grbm/sampler/sampler.h>
+#include <grbm/store/model_file.h>
 
 #include <cmath>
 #include <cstdio>
@@ -17,8 +18,7 @@ int main() {
   grbm::ThreadPool pool;
   grbm::Chains chains = grbm::NoiseChains(model, 10, 1, pool);
   grbm::Sampler(model, grbm::SamplerOptions(), pool).Run(chains, {.seed = 1});
-  const double difference =
-      grbm::ExactModel(model).log_partition() - grbm::Quadrature(model).log_partition();
+  const double difference = grbm::ExactModel(model).log_partition() - grbm::Quadrature(model).log_partition();
   std::printf("grbm %s: log Z two ways differs by %.1e\n", grbm::Version().c_str(), difference);
   return std::abs(difference) < 1e-10 ? 0 : 1;
 }

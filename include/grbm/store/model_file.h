@@ -3,9 +3,8 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
-#include "grbm/core/matrix.h"
+#include "grbm/data/image_shape.h"
 #include "grbm/data/standardization.h"
 #include "grbm/model/model.h"
 #include "grbm/sampler/options.h"
@@ -16,7 +15,7 @@ struct ModelFile {
   Model model;
   SamplerOptions sampler = {};
   Standardization standardization = {};
-  std::vector<Index> image_shape = {};  // height, width, channels; empty when unknown
+  ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
 };
 
