@@ -157,9 +157,12 @@ Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool, std::ui
 }
 
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool) {
-  const Matrix logits = HiddenLogits(model, v, pool, place.first_chain);
-  BitMatrix h(v.rows(), model.hidden());
-  ForRows(v.rows(), pool, [&](Index r) {
+  return DrawHidden(HiddenLogits(model, v, pool, place.first_chain), place, pool);
+}
+
+BitMatrix DrawHidden(ConstMatrix logits, const DrawPlace& place, ThreadPool& pool) {
+  BitMatrix h(logits.rows(), logits.cols());
+  ForRows(logits.rows(), pool, [&](Index r) {
     kernels::DrawBernoulli({place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, logits.row(r),
                            1.0f, h, r);
   });

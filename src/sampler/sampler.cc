@@ -217,13 +217,14 @@ Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& 
       pool_(pool),
       on_unstable_(on_unstable),
       workspace_(std::make_unique<Workspace>()) {
-  CheckOptions(options_);
-  SetModel(model);
+  Set(model, options);
 }
 
 Sampler::~Sampler() = default;
 
-void Sampler::SetModel(const Model& model) {
+void Sampler::Set(const Model& model, const SamplerOptions& options) {
+  CheckOptions(options);
+  options_ = options;
   stability_ = CheckStability(model, options_);
   if (stability_.unstable > 0 && on_unstable_ == OnUnstable::kThrow) {
     throw ConfigError(

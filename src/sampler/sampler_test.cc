@@ -166,7 +166,7 @@ TEST_P(EachSampler, NewParametersTakeEffect) {
   Chains b = a;
   Chains warm_up = a;
   reused.Run(warm_up, {.seed = 1});
-  reused.SetModel(other);
+  reused.Set(other, options);
   fresh.Run(a, {.seed = 3});
   reused.Run(b, {.seed = 3});
   EXPECT_TRUE(a.visible == b.visible);

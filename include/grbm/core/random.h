@@ -25,6 +25,8 @@ enum class Purpose : std::uint8_t {
   kAccept = 5,
   kExact = 6,
   kInitialWeights = 7,
+  kPositiveHidden = 8,
+  kRestart = 9,
 };
 
 // (k + 1/2) / 2^23 for the upper 23 bits k: in (0, 1), symmetric, exact in float.

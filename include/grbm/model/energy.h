@@ -52,6 +52,8 @@ struct DrawPlace {
   std::uint64_t step = 0;
   std::uint32_t first_chain = 0;
 };
+// h ~ p(h | v), from the logits or from v; v ~ p(v | h).
+BitMatrix DrawHidden(ConstMatrix logits, const DrawPlace& place, ThreadPool& pool);
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool);
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool);
 

@@ -76,8 +76,8 @@ class Sampler {
           OnUnstable on_unstable = OnUnstable::kThrow);
   ~Sampler();
 
-  // Takes new parameters of the same shape; no memory is allocated where the number of chains stays the same.
-  void SetModel(const Model& model);
+  // Goes on with other parameters or settings; the space for the chains is kept.
+  void Set(const Model& model, const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
   const Stability& stability() const { return stability_; }

@@ -1,0 +1,52 @@
+// Contrastive divergence: one estimate of the gradient of the negative log-likelihood from one batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "grbm/model/gradient.h"
+#include "grbm/sampler/sampler.h"
+#include "grbm/train/options.h"
+
+namespace grbm {
+
+// What one update saw, beside the gradient.
+struct BatchReport {
+  double acceptance = 1;       // share of the chains' moves that were accepted
+  double hidden_activity = 0;  // mean of the hidden units on the data
+  double reconstruction = 0;   // mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit
+  Index unstable_units = 0;    // see CheckStability
+};
+
+// The paper's algorithms 3 and 4 (chains from noise), classic contrastive divergence (from the data) and persistent
+// contrastive divergence (from where they were left, a share of them from noise).                     [math.md (31)]
+class Contrastive {
+ public:
+  // The pool must outlive it.
+  Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool);
+
+  // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states).
+  // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
+  Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
+
+  const BatchReport& report() const { return report_; }
+
+  // The chains that pcd goes on with; none before the first update.
+  std::optional<Chains>& chains() { return chains_; }
+  const std::optional<Chains>& chains() const { return chains_; }
+
+ private:
+  Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
+
+  TrainOptions options_;
+  std::uint64_t seed_;
+  ThreadPool& pool_;
+  std::unique_ptr<EnergyStatistics> positive_;
+  std::unique_ptr<EnergyStatistics> negative_;
+  std::unique_ptr<Sampler> sampler_;
+  std::optional<Chains> chains_;
+  BatchReport report_;
+};
+
+}  // namespace grbm

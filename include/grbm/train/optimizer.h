@@ -1,0 +1,35 @@
+// From gradients to steps.
+#pragma once
+
+#include <vector>
+
+#include "grbm/model/model.h"
+#include "grbm/train/options.h"
+
+namespace grbm {
+
+// The Euclidean norm of all four together, in double.
+double Norm(const Parameters& gradient);
+
+// Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (34)]
+class Optimizer {
+ public:
+  Optimizer(const TrainOptions& options, Index visible, Index hidden);
+
+  // parameters -= step, from the gradient of what is to be made small. Returns the norm before clipping; where that is
+  // not finite nothing is changed.
+  double Step(const Parameters& gradient, double learning_rate, Parameters& parameters);
+
+  // What a resumed run needs to go on: the running means, of which there are 0, 1 or 2, and the number of steps.
+  std::vector<Parameters>& moments() { return moments_; }
+  const std::vector<Parameters>& moments() const { return moments_; }
+  std::uint64_t steps() const { return steps_; }
+  void set_steps(std::uint64_t steps) { steps_ = steps; }
+
+ private:
+  TrainOptions options_;
+  std::vector<Parameters> moments_;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace grbm

@@ -1,0 +1,57 @@
+// How a model is trained. The names and meanings are those of the sections [model], [train] and [checkpoint].
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grbm/core/options.h"
+#include "grbm/model/model.h"
+
+namespace grbm {
+
+struct ModelOptions {
+  std::int64_t hidden = 256;
+  double initial_variance = 1.0;
+  double variance_floor = Model::kDefaultVarianceFloor;
+
+  std::vector<Field> Fields();
+  bool operator==(const ModelOptions&) const = default;
+};
+
+enum class Algorithm { kNoiseCd, kCd, kPcd };
+enum class Schedule { kConstant, kCosine };
+enum class OptimizerKind { kSgd, kAdam };
+enum class HiddenKind { kSample, kProbability };
+
+struct TrainOptions {
+  Algorithm algorithm = Algorithm::kNoiseCd;
+  std::int64_t batch_size = 100;
+  double epochs = 10;
+  double learning_rate = 0.01;
+  Schedule learning_rate_schedule = Schedule::kCosine;
+  double clip_norm = 10;
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  double momentum = 0;
+  double adam_beta2 = 0.999;
+  double weight_decay = 0;
+  std::int64_t burn_in = 0;
+  HiddenKind hidden = HiddenKind::kSample;
+  Schedule step_size_schedule = Schedule::kConstant;
+  double adjust_warmup_epochs = 0;
+  double restart_fraction = 0.05;
+  std::int64_t log_every = 0;
+
+  std::vector<Field> Fields();
+  bool operator==(const TrainOptions&) const = default;
+};
+
+struct CheckpointOptions {
+  std::int64_t every_steps = 0;
+  double every_seconds = 60;
+  std::int64_t keep = 2;
+
+  std::vector<Field> Fields();
+  bool operator==(const CheckpointOptions&) const = default;
+};
+
+}  // namespace grbm

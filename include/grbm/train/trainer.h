@@ -1,0 +1,79 @@
+// The training loop, one update at a time: whoever calls it decides about progress, checkpoints and when to stop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "grbm/core/parallel.h"
+#include "grbm/model/model.h"
+#include "grbm/sampler/options.h"
+#include "grbm/train/contrastive.h"
+#include "grbm/train/optimizer.h"
+#include "grbm/train/options.h"
+
+namespace grbm {
+
+// One update's numbers. All of them are functions of the settings, the data and the seed: no times.
+struct UpdateMetrics {
+  std::uint64_t update = 0;  // 1 after the first
+  double epoch = 0;
+  double learning_rate = 0;
+  double step_size = 0;
+  double gradient_norm = 0;  // before clipping
+  double mean_variance = 0;
+  double min_log_var = 0;
+  double max_log_var = 0;
+  BatchReport batch;
+};
+
+// Everything that training changes, and with the settings all that a resumed run needs.
+struct TrainState {
+  std::uint64_t updates = 0;  // made so far
+  Parameters parameters;
+  std::vector<Parameters> moments;  // of the optimiser
+  std::optional<Chains> chains;     // of persistent contrastive divergence
+};
+
+class Trainer {
+ public:
+  // Writes rows of data, in the model's units, for an update: out is batch_size × visible.
+  using ReadBatch = std::function<void(std::uint64_t update, MutableMatrix out)>;
+
+  struct Setup {
+    ModelOptions model;
+    SamplerOptions sampler;
+    TrainOptions train;
+    std::uint64_t seed = 1;
+    Index visible = 0;
+    std::uint64_t rows = 0;  // of the data set: an epoch
+  };
+
+  // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
+  Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool);
+
+  std::uint64_t updates() const { return updates_; }
+  std::uint64_t total_updates() const { return total_; }
+  bool done() const { return updates_ >= total_; }
+  const Model& model() const { return model_; }
+
+  // One update. Throws NumericError, with the likely cause and what to change, when numbers leave the finite ones or a
+  // variance runs away; the model is then as it was before the update.
+  UpdateMetrics Update();
+
+  TrainState State() const;
+  // Goes on from there. Throws DataError where the state does not fit the settings.
+  void Restore(TrainState state);
+
+ private:
+  Setup setup_;
+  ReadBatch read_;
+  ThreadPool& pool_;
+  std::uint64_t total_;
+  std::uint64_t updates_ = 0;
+  Model model_;
+  Contrastive contrastive_;
+  Optimizer optimizer_;
+  Matrix batch_;
+};
+
+}  // namespace grbm

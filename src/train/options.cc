@@ -1,0 +1,55 @@
+#include "grbm/train/options.h"
+
+namespace grbm {
+
+std::vector<Field> ModelOptions::Fields() {
+  return {
+      {"hidden", &hidden, "number of hidden units", {.min = 1, .max = 1e7}},
+      {"initial_variance",
+       &initial_variance,
+       "variance of every visible unit at the start",
+       {.min = 0, .min_open = true}},
+      {"variance_floor", &variance_floor, "variances are kept at or above this", {.min = 0, .min_open = true}},
+  };
+}
+
+std::vector<Field> TrainOptions::Fields() {
+  const Range positive = {.min = 0, .min_open = true};
+  const Range natural = {.min = 0};
+  const Range share = {.min = 0, .max = 1};
+  const Range below_one = {.min = 0, .max = 1, .max_open = true};
+  return {
+      {"algorithm", MakeChoice(algorithm, {"noise-cd", "cd", "pcd"}),
+       "where the negative chains start: from noise, from the data, or where they were left"},
+      {"batch_size", &batch_size, "rows of data, and chains, per update", {.min = 1, .max = 1e7}},
+      {"epochs", &epochs, "how often each row is used", positive},
+      {"learning_rate", &learning_rate, "step of the parameters per unit of gradient, at the start", positive},
+      {"learning_rate_schedule", MakeChoice(learning_rate_schedule, {"constant", "cosine"}),
+       "the learning rate over training: as it is, or to 0 along a cosine"},
+      {"clip_norm", &clip_norm, "gradients longer than this are cut to it; 0: never", natural},
+      {"optimizer", MakeChoice(optimizer, {"sgd", "adam"}), "how gradients become steps"},
+      {"momentum", &momentum, "share of the last step that is kept; Adam's first decay rate", below_one},
+      {"adam_beta2", &adam_beta2, "Adam's second decay rate", below_one},
+      {"weight_decay", &weight_decay, "W shrinks by learning_rate times this per update", natural},
+      {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
+      {"hidden", MakeChoice(hidden, {"sample", "probability"}),
+       "hidden units in the gradient: states, or their probabilities (Langevin: always probabilities)"},
+      {"step_size_schedule", MakeChoice(step_size_schedule, {"constant", "cosine"}),
+       "the sampler's step size over training: as it is, or to 0 along a cosine"},
+      {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural},
+      {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
+       share},
+      {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural},
+  };
+}
+
+std::vector<Field> CheckpointOptions::Fields() {
+  const Range natural = {.min = 0};
+  return {
+      {"every_steps", &every_steps, "updates between checkpoints; 0: by time only", natural},
+      {"every_seconds", &every_seconds, "seconds between checkpoints; 0: by updates only", natural},
+      {"keep", &keep, "how many checkpoints to keep", {.min = 1, .max = 1e6}},
+  };
+}
+
+}  // namespace grbm

@@ -1,0 +1,130 @@
+#include "grbm/train/trainer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "grbm/core/random.h"
+
+namespace grbm {
+
+namespace {
+
+// A variance this many times the initial one has run away: data in the model's units have variances of about 1.
+constexpr double kRunaway = 1e6;
+
+std::uint64_t TotalUpdates(const Trainer::Setup& setup) {
+  const double updates =
+      setup.train.epochs * static_cast<double>(setup.rows) / static_cast<double>(setup.train.batch_size);
+  if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
+    throw ConfigError(fmt::format("train: epochs = {}: that is {:.3g} updates, more than the random streams can number",
+                                  setup.train.epochs, updates));
+  }
+  return static_cast<std::uint64_t>(std::ceil(updates));
+}
+
+void CheckSetup(const Trainer::Setup& setup) {
+  if (setup.train.burn_in >= setup.sampler.steps) {
+    throw ConfigError(fmt::format("train: burn_in = {}: allowed is below sampler.steps = {}, or no step is left",
+                                  setup.train.burn_in, setup.sampler.steps));
+  }
+  if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
+}
+
+double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
+  if (schedule == Schedule::kConstant) return 1;
+  return 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(update) / static_cast<double>(total)));
+}
+
+std::string Advice(const TrainOptions& train) {
+  if (train.clip_norm == 0) return "likely cause: no gradient clipping; set train.clip_norm, for instance to 10";
+  return fmt::format(
+      "likely cause: steps too large; lower train.learning_rate (now {}), train.momentum (now {}) or train.clip_norm "
+      "(now {}), or set sampler.step_scale = \"unit\"",
+      train.learning_rate, train.momentum, train.clip_norm);
+}
+
+}  // namespace
+
+Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
+    : setup_((CheckSetup(setup), setup)),
+      read_(std::move(read)),
+      pool_(pool),
+      total_(TotalUpdates(setup)),
+      model_(Model::Initial(setup.visible, setup.model.hidden, setup.seed, setup.model.initial_variance,
+                            setup.model.variance_floor)),
+      contrastive_(setup.train, setup.seed, pool),
+      optimizer_(setup.train, setup.visible, setup.model.hidden),
+      batch_(setup.train.batch_size, setup.visible) {
+  CheckOptions(setup_.sampler);
+}
+
+UpdateMetrics Trainer::Update() {
+  const TrainOptions& train = setup_.train;
+  UpdateMetrics metrics;
+  metrics.update = updates_ + 1;
+  metrics.epoch =
+      static_cast<double>(metrics.update) * static_cast<double>(train.batch_size) / static_cast<double>(setup_.rows);
+  metrics.learning_rate = train.learning_rate * Decay(train.learning_rate_schedule, updates_, total_);
+
+  SamplerOptions sampler = setup_.sampler;
+  sampler.step_size *= Decay(train.step_size_schedule, updates_, total_);
+  if (metrics.epoch <= train.adjust_warmup_epochs) sampler.adjust = Adjust::kNone;
+  metrics.step_size = sampler.step_size;
+
+  const auto diverged = [&](const std::string& what) {
+    throw NumericError(fmt::format("training diverged at update {}: {}; {}", metrics.update, what, Advice(train)));
+  };
+  read_(updates_, batch_);
+  Parameters gradient;
+  try {
+    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_);
+  } catch (const DataError& error) {
+    diverged(error.what());
+  }
+  metrics.batch = contrastive_.report();
+
+  Parameters parameters = model_.parameters();
+  metrics.gradient_norm = optimizer_.Step(gradient, metrics.learning_rate, parameters);
+  if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
+  try {
+    Model next(std::move(parameters), setup_.model.variance_floor);
+    if (std::ranges::max(next.variance()) > kRunaway * setup_.model.initial_variance) {
+      diverged(fmt::format("the variance of a visible unit reached {:.3g}", std::ranges::max(next.variance())));
+    }
+    model_ = std::move(next);
+  } catch (const DataError& error) {
+    diverged(error.what());
+  }
+  ++updates_;
+  metrics.mean_variance = model_.mean_variance();
+  metrics.min_log_var = std::ranges::min(model_.log_var());
+  metrics.max_log_var = std::ranges::max(model_.log_var());
+  return metrics;
+}
+
+TrainState Trainer::State() const {
+  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains()};
+}
+
+void Trainer::Restore(TrainState state) {
+  const auto fits = [&](const Parameters& p) {
+    return p.W.rows() == model_.visible() && p.W.cols() == model_.hidden();
+  };
+  if (!fits(state.parameters) || state.moments.size() != optimizer_.moments().size() ||
+      !std::ranges::all_of(state.moments, fits)) {
+    throw DataError(
+        fmt::format("checkpoint: {} × {} weights and {} running means, but the settings ask for {} × {} and {}",
+                    state.parameters.W.rows(), state.parameters.W.cols(), state.moments.size(), model_.visible(),
+                    model_.hidden(), optimizer_.moments().size()));
+  }
+  model_ = Model(std::move(state.parameters), setup_.model.variance_floor);
+  optimizer_.moments() = std::move(state.moments);
+  optimizer_.set_steps(state.updates);
+  contrastive_.chains() = std::move(state.chains);
+  updates_ = state.updates;
+}
+
+}  // namespace grbm
