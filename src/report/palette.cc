@@ -1,6 +1,7 @@
 #include "report/palette.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>

@@ -1,16 +1,14 @@
 // Images in 256 colours.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "grbm/report/color_map.h"
 #include "grbm/report/image.h"
 
 namespace grbm {
-
-using Color = std::array<std::uint8_t, 3>;  // red, green, blue
 
 // Frames as indices into one palette of 1 to 256 colours.
 struct IndexedFrames {
