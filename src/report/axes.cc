@@ -108,11 +108,16 @@ Scale MakeScale(const Axis& axis, Range data, double padding, Direction directio
         size < 1e290)) {
     throw DataError(fmt::format("{}: range {} to {}: too wide or too narrow to draw", where, scale.low, scale.high));
   }
-  const double spacing = direction == Direction::kAcross ? 30 : 34;
-  for (int most = std::max(2, static_cast<int>(length / spacing)); most >= 1; --most) {
+  const auto place_ticks = [&](int most) {
     scale.ticks = axis.log ? LogTicks(scale.low, scale.high, most) : LinearTicks(scale.low, scale.high, most);
-    if (direction == Direction::kUp || Fits(canvas, scale, length)) break;
-  }
+    return direction == Direction::kUp || Fits(canvas, scale, length);
+  };
+  // As many as fit. Up an axis all fit, but a coarse step can leave fewer than the three that show where a value lies.
+  const double spacing = direction == Direction::kAcross ? 30 : 34;
+  int most = std::max(2, static_cast<int>(length / spacing));
+  while (!place_ticks(most) && most > 1) --most;
+  for (int more = most; direction == Direction::kUp && scale.ticks.ticks.size() < 3 && more < most + 4;)
+    place_ticks(++more);
   return scale;
 }
 

@@ -285,6 +285,7 @@ class HistogramDrawing : public Drawing {
     const bool narrow = panel.x.low != panel.x.high || data.low == data.high;
     bins_range_ = narrow ? Range{across.low, across.high} : data;
     bins_ = panel.bins > 0 ? panel.bins : AutomaticBins(panel.samples, bins_range_);
+    if (panel.bins == 0 && data.low == data.high) bins_ |= 1;  // one value stands in the middle of its bin
     for (const Sample& sample : panel.samples) {
       densities_.push_back(Densities(sample.values, bins_range_, bins_));
       for (const double d : densities_.back()) y.Include(d);

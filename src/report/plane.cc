@@ -91,9 +91,9 @@ class ScatterDrawing : public Drawing {
       throw ConfigError(fmt::format("{}: radius = {}: allowed is 0 to 100 points", place.where, panel.radius));
     }
     // The more points, the smaller and fainter, so that a crowd still shows where it is densest.
-    const double crowd = std::clamp(std::log10(static_cast<double>(panel.points.rows()) / 100) / 2, 0.0, 1.0);
-    radius_ = panel.radius > 0 ? panel.radius : 1.9 - 1.1 * crowd;
-    alpha_ = 0.75 - 0.4 * crowd;
+    const double crowd = std::clamp(std::log10(static_cast<double>(panel.points.rows()) / 100) / 3, 0.0, 1.0);
+    radius_ = panel.radius > 0 ? panel.radius : 1.9 - 1.2 * crowd;
+    alpha_ = 0.75 - 0.62 * crowd;
   }
 
   Margins Measure(Canvas& canvas) const override { return axes_.Measure(canvas); }

@@ -47,11 +47,13 @@ Ticks LinearTicks(double low, double high, int most) {
   const double step = NiceStep((high - low) / std::max(most, 1));
   const double first = std::ceil(low / step - kSlack);
   const double last = std::floor(high / step + kSlack);
-  // Very large and very small numbers share a power of ten.
+  // Very large and very small numbers share a power of ten, unless that would only move their many digits.
+  const int step_exponent = static_cast<int>(std::floor(std::log10(step) + kSlack));
   const int top = Exponent(std::max(std::abs(low), std::abs(high)));
-  const int power = top >= 5 || top < -3 ? top : 0;
+  const bool far = top >= 5 || top < -3;
+  const int power = far && (top < 0 || top > 12 || top - step_exponent <= 3) ? top : 0;
   const double unit = std::pow(10.0, power);
-  const int decimals = std::clamp(power - static_cast<int>(std::floor(std::log10(step) + kSlack)), 0, 15);
+  const int decimals = std::clamp(power - step_exponent, 0, 15);
   if (power != 0) out.power = "×10" + Superscript(power);
   for (int i = 0; i <= static_cast<int>(std::min(last - first, 100.0)); ++i) {
     const double value = (first + i) * step;

@@ -38,6 +38,7 @@ TEST(Ticks, LargeAndSmallNumbersShareAPower) {
   EXPECT_EQ(small.power, "×10⁻¹²");
   EXPECT_THAT(Labels(small), ElementsAre("−4", "−2", "0", "2", "4"));
   EXPECT_EQ(LinearTicks(0, 99999, 4).power, "");
+  EXPECT_THAT(Labels(LinearTicks(-1234567, -1234560, 3)), ElementsAre("−1234565", "−1234560"));
 }
 
 TEST(Ticks, LogarithmicTicksAreDecades) {
