@@ -1,0 +1,71 @@
+// Data to train on: rows × visible values, in their own units.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+#include "grbm/data/image_shape.h"
+
+namespace grbm {
+
+// Rows of 8-bit or 32-bit values. A copy is cheap and shares the values; nothing ever changes them.
+//
+// Values of a mapped file are read from it when they are used: the file must not be changed in place meanwhile.
+// (Replacing it by renaming, as WriteFileAtomically does, is safe.)
+class Dataset {
+ public:
+  // Where values lie: rows × visible elements without gaps, 8-bit or 32-bit floats, maybe unaligned.
+  struct Storage {
+    std::shared_ptr<const void> owner;
+    const void* values = nullptr;
+    bool is_8bit = false;
+    Index rows = 0;
+    Index visible = 0;
+    ImageShape shape;    // all zero, or of size `visible`
+    std::string source;  // a file's name, or the name of the data; opens messages
+  };
+
+  // No rows, no visible units.
+  Dataset() = default;
+  // `labels`: one per row, or none. Throws DataError where there are no values, labels of another number, or a float
+  // that is not finite: floats are all looked at once, here, and never again.
+  explicit Dataset(Storage storage, std::vector<int> labels = {});
+  // The same of values in memory; values.size() is a multiple of `visible`.
+  Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape shape, std::string source,
+          std::vector<int> labels = {});
+  Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels = {});
+
+  Index rows() const { return selection_ ? static_cast<Index>(selection_->size()) : storage().rows; }
+  Index visible() const { return storage().visible; }
+  const ImageShape& shape() const { return storage().shape; }
+  const std::string& source() const { return storage().source; }
+  bool is_8bit() const { return storage().is_8bit; }
+  // One per row; empty where unknown.
+  std::span<const int> labels() const;
+
+  // out = these rows, in this order, as floats; out: rows.size() × visible. A row may be asked for more than once.
+  void Read(std::span<const Index> rows, MutableMatrix out) const;
+  // out = rows first ... first + out.rows() - 1.
+  void Read(Index first, MutableMatrix out) const;
+  Matrix Read(Index first, Index count) const;
+  Matrix ReadAll() const { return Read(0, rows()); }
+
+  // These rows, in this order.
+  Dataset Select(std::span<const Index> rows) const;
+
+  // The values of one row: visible() elements, of 8 bits if is_8bit(), otherwise floats, maybe unaligned.
+  const void* row(Index index) const;
+
+ private:
+  const Storage& storage() const;
+
+  std::shared_ptr<const Storage> storage_;
+  std::shared_ptr<const std::vector<int>> labels_;
+  std::shared_ptr<const std::vector<Index>> selection_;  // null: all
+};
+
+}  // namespace grbm

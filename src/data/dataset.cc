@@ -1,0 +1,139 @@
+#include "grbm/data/dataset.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "grbm/core/error.h"
+
+namespace grbm {
+
+namespace {
+
+float FloatAt(const void* values, Index index) {
+  float value;
+  std::memcpy(&value, static_cast<const char*>(values) + index * Index{sizeof(float)}, sizeof(float));
+  return value;
+}
+
+void CheckFinite(const Dataset::Storage& s) {
+  // The sum of the values times zero is zero, unless one is not finite: a loop without a branch.
+  for (Index r = 0; r < s.rows; ++r) {
+    float sum = 0;
+    for (Index c = 0; c < s.visible; ++c) sum += 0.0f * FloatAt(s.values, r * s.visible + c);
+    if (sum == 0) continue;
+    for (Index c = 0; c < s.visible; ++c) {
+      const float value = FloatAt(s.values, r * s.visible + c);
+      if (std::isfinite(value)) continue;
+      throw DataError(fmt::format(
+          "{}: row {}, column {} (counted from 0): the value is {}: allowed are finite numbers below 3.4e38: leave "
+          "the row out, or fill in the value",
+          s.source, r, c, value));
+    }
+  }
+}
+
+template <typename Values>
+Dataset::Storage InMemory(Values values, bool is_8bit, Index rows, Index visible, ImageShape shape,
+                          std::string source) {
+  auto owner = std::make_shared<const Values>(std::move(values));
+  const void* data = owner->data();
+  return {std::move(owner), data, is_8bit, rows, visible, shape, std::move(source)};
+}
+
+}  // namespace
+
+Dataset::Dataset(Storage storage, std::vector<int> labels) {
+  if (storage.rows <= 0 || storage.visible <= 0) {
+    throw DataError(fmt::format("{}: {} rows of {} values: expected is at least one of each", storage.source,
+                                storage.rows, storage.visible));
+  }
+  GRBM_CHECK(!storage.shape.known() || storage.shape.size() == storage.visible);
+  if (!labels.empty() && static_cast<Index>(labels.size()) != storage.rows) {
+    throw DataError(fmt::format("{}: {} labels for {} rows: expected is one for each", storage.source, labels.size(),
+                                storage.rows));
+  }
+  if (!storage.is_8bit) CheckFinite(storage);
+  storage_ = std::make_shared<const Storage>(std::move(storage));
+  if (!labels.empty()) labels_ = std::make_shared<const std::vector<int>>(std::move(labels));
+}
+
+Dataset::Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape shape, std::string source,
+                 std::vector<int> labels) {
+  const auto size = static_cast<Index>(values.size());
+  const Index rows = visible > 0 ? size / visible : 0;
+  GRBM_CHECK(rows * visible == size);
+  *this = Dataset(InMemory(std::move(values), true, rows, visible, shape, std::move(source)), std::move(labels));
+}
+
+Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels) {
+  const Index rows = values.rows();
+  const Index visible = values.cols();
+  *this = Dataset(InMemory(std::move(values), false, rows, visible, shape, std::move(source)), std::move(labels));
+}
+
+const Dataset::Storage& Dataset::storage() const {
+  static const Storage kNothing;
+  return storage_ ? *storage_ : kNothing;
+}
+
+std::span<const int> Dataset::labels() const {
+  return labels_ ? std::span<const int>(*labels_) : std::span<const int>();
+}
+
+const void* Dataset::row(Index index) const {
+  GRBM_CHECK(index >= 0 && index < rows());
+  const Index stored = selection_ ? (*selection_)[static_cast<std::size_t>(index)] : index;
+  const Index width = visible() * (is_8bit() ? 1 : Index{sizeof(float)});
+  return static_cast<const char*>(storage().values) + stored * width;
+}
+
+namespace {
+
+void ReadRow(const Dataset& data, Index index, std::span<float> out) {
+  if (data.is_8bit()) {
+    const auto* values = static_cast<const std::uint8_t*>(data.row(index));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(values[i]);
+  } else {
+    std::memcpy(out.data(), data.row(index), out.size_bytes());
+  }
+}
+
+}  // namespace
+
+void Dataset::Read(std::span<const Index> rows, MutableMatrix out) const {
+  GRBM_CHECK(out.rows() == static_cast<Index>(rows.size()) && out.cols() == visible());
+  for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, rows[static_cast<std::size_t>(r)], out.row(r));
+}
+
+void Dataset::Read(Index first, MutableMatrix out) const {
+  GRBM_CHECK(out.cols() == visible());
+  for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, first + r, out.row(r));
+}
+
+Matrix Dataset::Read(Index first, Index count) const {
+  GRBM_CHECK(first >= 0 && count >= 0 && count <= rows() - first);
+  Matrix result(count, visible());
+  Read(first, result.view());
+  return result;
+}
+
+Dataset Dataset::Select(std::span<const Index> rows) const {
+  auto selection = std::make_shared<std::vector<Index>>();
+  auto labels = std::make_shared<std::vector<int>>();
+  selection->reserve(rows.size());
+  for (const Index index : rows) {
+    GRBM_CHECK(index >= 0 && index < this->rows());
+    const auto at = static_cast<std::size_t>(index);
+    selection->push_back(selection_ ? (*selection_)[at] : index);
+    if (labels_) labels->push_back((*labels_)[at]);
+  }
+  Dataset result = *this;
+  result.selection_ = std::move(selection);
+  if (labels_) result.labels_ = std::move(labels);
+  return result;
+}
+
+}  // namespace grbm

@@ -1,0 +1,113 @@
+#include "grbm/data/dataset.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/hostile_test.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+Dataset Bytes() { return {std::vector<std::uint8_t>{0, 1, 2, 3, 254, 255}, 2, {1, 2, 1}, "bytes", {7, 8, 9}}; }
+
+Matrix Floats() {
+  Matrix values(2, 3);
+  for (Index i = 0; i < 6; ++i) values.data()[i] = 0.5f * static_cast<float>(i) - 1;
+  return values;
+}
+
+TEST(Dataset, ReadsBytesAsFloatsInTheirOwnUnits) {
+  const Dataset data = Bytes();
+  EXPECT_EQ(data.rows(), 3);
+  EXPECT_EQ(data.visible(), 2);
+  EXPECT_TRUE(data.is_8bit());
+  EXPECT_EQ(data.shape(), (ImageShape{1, 2, 1}));
+  EXPECT_EQ(data.source(), "bytes");
+  EXPECT_THAT(data.labels(), ElementsAre(7, 8, 9));
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(0, 1, 2, 3, 254, 255));
+  EXPECT_THAT(data.Read(1, 1).values(), ElementsAre(2, 3));
+}
+
+TEST(Dataset, ReadsRowsInTheOrderAskedForAndLeavesTheRestOfTheMatrix) {
+  Matrix out(3, 3);
+  const std::vector<Index> rows = {2, 0, 2};
+  Bytes().Read(rows, MutableMatrix(out.data(), 3, 2, 3));
+  EXPECT_THAT(out.values(), ElementsAre(254, 255, 0, 0, 1, 0, 254, 255, 0));
+}
+
+TEST(Dataset, FloatsComeBackBitForBit) {
+  Matrix values = Floats();
+  values(0, 0) = std::numeric_limits<float>::denorm_min();
+  values(0, 1) = -0.0f;
+  values(0, 2) = std::numeric_limits<float>::max();
+  const Dataset data(values, {}, "floats");
+  EXPECT_FALSE(data.is_8bit());
+  EXPECT_FALSE(data.shape().known());
+  EXPECT_THAT(data.labels(), IsEmpty());
+  EXPECT_EQ(data.ReadAll(), values);
+  EXPECT_TRUE(std::signbit(data.ReadAll()(0, 1)));
+}
+
+TEST(Dataset, SelectionsSelectFromSelections) {
+  const std::vector<Index> order = {2, 1, 0};
+  const std::vector<Index> first_two = {0, 1};
+  const Dataset data = Bytes().Select(order).Select(first_two);
+  EXPECT_EQ(data.rows(), 2);
+  EXPECT_THAT(data.labels(), ElementsAre(9, 8));
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(254, 255, 2, 3));
+  EXPECT_EQ(Bytes().Select({}).rows(), 0);
+}
+
+TEST(Dataset, CopiesShareTheValues) {
+  const Dataset data = Bytes();
+  const Dataset copy = data;  // NOLINT(performance-unnecessary-copy-initialization)
+  EXPECT_EQ(copy.row(1), data.row(1));
+  EXPECT_EQ(data.Select(std::vector<Index>{1}).row(0), data.row(1));
+}
+
+TEST(Dataset, ReadsFloatsThatAreNotAligned) {
+  auto owner = std::make_shared<std::string>(1 + 2 * sizeof(float), '\0');
+  const float values[] = {1.5f, -2.5f};
+  std::memcpy(owner->data() + 1, values, sizeof(values));
+  const void* start = owner->data() + 1;
+  const Dataset data(Dataset::Storage{owner, start, false, 1, 2, {}, "unaligned"});
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(1.5f, -2.5f));
+}
+
+TEST(Dataset, RefusesWhatIsNotFiniteAndNamesThePlace) {
+  for (const float bad : {std::nanf(""), HUGE_VALF, -HUGE_VALF}) {
+    Matrix values = Floats();
+    values(1, 2) = bad;
+    EXPECT_THAT(DataMessage([&] { Dataset(values, {}, "a.npy"); }),
+                HasSubstr("a.npy: row 1, column 2 (counted from 0): the value is "));
+  }
+}
+
+TEST(Dataset, RefusesNoRowsAndLabelsOfAnotherNumber) {
+  EXPECT_EQ(DataMessage([] { Dataset(Matrix(0, 3), {}, "a"); }),
+            "a: 0 rows of 3 values: expected is at least one of each");
+  EXPECT_EQ(DataMessage([] { Dataset(Matrix(3, 0), {}, "a"); }),
+            "a: 3 rows of 0 values: expected is at least one of each");
+  EXPECT_EQ(DataMessage([] {
+              Dataset(Floats(), {}, "a", {1, 2, 3});
+            }),
+            "a: 3 labels for 2 rows: expected is one for each");
+}
+
+TEST(Dataset, TheDefaultIsEmpty) {
+  const Dataset data;
+  EXPECT_EQ(data.rows(), 0);
+  EXPECT_EQ(data.visible(), 0);
+  EXPECT_EQ(data.ReadAll().rows(), 0);
+}
+
+}  // namespace
+}  // namespace grbm
