@@ -27,6 +27,9 @@ enum class Purpose : std::uint8_t {
   kInitialWeights = 7,
   kPositiveHidden = 8,
   kRestart = 9,
+  kBatches = 16,
+  kSubset = 17,
+  kMixture = 18,
 };
 
 // (k + 1/2) / 2^23 for the upper 23 bits k: in (0, 1), symmetric, exact in float.
