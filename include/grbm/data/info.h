@@ -1,0 +1,29 @@
+// What can be said about data at a glance.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "grbm/data/dataset.h"
+
+namespace grbm {
+
+struct DataInfo {
+  std::string source;
+  Index rows = 0;
+  Index visible = 0;
+  ImageShape shape;
+  std::string dtype;  // "u8" or "f32"
+  // Of all values together, in the data's own units.
+  double min = 0;
+  double max = 0;
+  double mean = 0;
+  double deviation = 0;
+  Index constant_units = 0;     // visible units with the same value in every row
+  std::map<int, Index> labels;  // how many rows have each; empty where unknown
+};
+
+// Reads all of the data, twice. `data` has at least one row.
+DataInfo Describe(const Dataset& data);
+
+}  // namespace grbm

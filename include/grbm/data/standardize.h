@@ -1,0 +1,19 @@
+// Computing the map from the data's own units to those of the model.
+#pragma once
+
+#include "grbm/data/dataset.h"
+#include "grbm/data/standardization.h"
+
+namespace grbm {
+
+// What shares one mean and one deviation:
+//   channel   all values of a colour channel; where rows are not images, all values;
+//   pixel     the values of one visible unit: a pixel's channel, or a column;
+//   none      the data are taken as they are: the identity.
+enum class Standardize { kChannel, kPixel, kNone };
+
+// The statistics of all rows, in double, deviations divided by the number of values. What is constant gets the
+// deviation 1, so that it becomes 0. Never holds the data as floats; the same data give the same bits.
+Standardization ComputeStandardization(const Dataset& data, Standardize kind);
+
+}  // namespace grbm

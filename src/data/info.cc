@@ -1,0 +1,29 @@
+#include "grbm/data/info.h"
+
+#include <cmath>
+
+#include "data/moments.h"
+#include "grbm/core/error.h"
+
+namespace grbm {
+
+DataInfo Describe(const Dataset& data) {
+  GRBM_CHECK(data.rows() > 0);
+  DataInfo info;
+  info.source = data.source();
+  info.rows = data.rows();
+  info.visible = data.visible();
+  info.shape = data.shape();
+  info.dtype = data.is_8bit() ? "u8" : "f32";
+  const UnitMoments units = ComputeMoments(data);
+  const PooledMoments all = Pool(units, 0, 1);
+  info.min = double{all.min};
+  info.max = double{all.max};
+  info.mean = all.mean;
+  info.deviation = std::sqrt(all.variance);
+  for (std::size_t i = 0; i < units.mean.size(); ++i) info.constant_units += units.constant(i) ? 1 : 0;
+  for (const int label : data.labels()) ++info.labels[label];
+  return info;
+}
+
+}  // namespace grbm

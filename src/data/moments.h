@@ -1,0 +1,32 @@
+// Statistics of each visible unit, in double and without holding the data as floats.
+#pragma once
+
+#include <vector>
+
+#include "grbm/data/dataset.h"
+
+namespace grbm {
+
+// One element per visible unit.
+struct UnitMoments {
+  std::vector<double> mean;
+  std::vector<double> variance;  // of the rows as they are: divided by their number
+  std::vector<float> min;
+  std::vector<float> max;
+
+  bool constant(std::size_t unit) const { return min[unit] == max[unit]; }
+};
+
+// Reads the data twice, block by block in the order of rows: the same data give the same bits.
+UnitMoments ComputeMoments(const Dataset& data);
+
+// Mean and variance of all values of several units together: first, first + step, ...
+struct PooledMoments {
+  double mean = 0;
+  double variance = 0;
+  float min = 0;
+  float max = 0;
+};
+PooledMoments Pool(const UnitMoments& units, std::size_t first, std::size_t step);
+
+}  // namespace grbm

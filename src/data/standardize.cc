@@ -1,0 +1,38 @@
+#include "grbm/data/standardize.h"
+
+#include <cmath>
+#include <limits>
+
+#include "data/moments.h"
+
+namespace grbm {
+
+namespace {
+
+float Deviation(double variance, bool constant) {
+  const auto deviation = static_cast<float>(std::sqrt(variance));
+  return constant || deviation < std::numeric_limits<float>::min() ? 1.0f : deviation;
+}
+
+}  // namespace
+
+Standardization ComputeStandardization(const Dataset& data, Standardize kind) {
+  if (kind == Standardize::kNone || data.rows() == 0) return {};
+  const UnitMoments units = ComputeMoments(data);
+  const std::size_t visible = units.mean.size();
+  Standardization result{std::vector<float>(visible), std::vector<float>(visible)};
+  // Channels come last: unit i is of channel i mod channels.
+  const std::size_t groups = kind == Standardize::kPixel ? visible
+                             : data.shape().known()      ? static_cast<std::size_t>(data.shape().channels)
+                                                         : 1;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const PooledMoments pooled = Pool(units, g, groups);
+    for (std::size_t i = g; i < visible; i += groups) {
+      result.mean[i] = static_cast<float>(pooled.mean);
+      result.deviation[i] = Deviation(pooled.variance, pooled.min == pooled.max);
+    }
+  }
+  return result;
+}
+
+}  // namespace grbm

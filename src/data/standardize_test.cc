@@ -1,0 +1,122 @@
+#include "grbm/data/standardize.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grbm/core/random.h"
+#include "grbm/data/info.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Pair;
+
+// Two rows of 1 × 2 pixels of 3 channels.
+Dataset Colours() {
+  return {std::vector<std::uint8_t>{0, 10, 7, 4, 20, 7, 8, 30, 7, 12, 40, 7}, 6, {1, 2, 3}, "colours", {1, 1}};
+}
+
+Matrix Random(Index rows, Index cols, float mean) {
+  const Stream stream(1, Purpose::kExact);
+  Matrix values(rows, cols);
+  for (Index r = 0; r < rows; ++r) {
+    for (Index c = 0; c < cols; ++c) values(r, c) = mean + stream.Normal(static_cast<std::uint64_t>(r), 0, c);
+  }
+  return values;
+}
+
+TEST(ComputeStandardization, OnePerChannel) {
+  const Standardization s = ComputeStandardization(Colours(), Standardize::kChannel);
+  const float first = std::sqrt(20.0f);  // 0, 4, 8, 12
+  const float second = std::sqrt(125.0f);
+  EXPECT_THAT(s.mean, ElementsAre(6, 25, 7, 6, 25, 7));
+  EXPECT_THAT(s.deviation, ElementsAre(first, second, 1, first, second, 1));
+}
+
+TEST(ComputeStandardization, OnePerPixel) {
+  const Standardization s = ComputeStandardization(Colours(), Standardize::kPixel);
+  EXPECT_THAT(s.mean, ElementsAre(4, 20, 7, 8, 30, 7));
+  EXPECT_THAT(s.deviation, ElementsAre(4, 10, 1, 4, 10, 1));
+}
+
+TEST(ComputeStandardization, NoneIsTheIdentity) {
+  EXPECT_TRUE(ComputeStandardization(Colours(), Standardize::kNone).identity());
+}
+
+TEST(ComputeStandardization, RowsThatAreNotImagesAreOneChannel) {
+  Matrix values(2, 2);
+  values(0, 0) = 1;
+  values(0, 1) = 2;
+  values(1, 0) = 3;
+  values(1, 1) = 6;
+  const Dataset data(values, {}, "table");
+  const Standardization channel = ComputeStandardization(data, Standardize::kChannel);
+  EXPECT_THAT(channel.mean, ElementsAre(3, 3));
+  EXPECT_THAT(channel.deviation, Each(std::sqrt(3.5f)));
+  const Standardization pixel = ComputeStandardization(data, Standardize::kPixel);
+  EXPECT_THAT(pixel.mean, ElementsAre(2, 4));
+  EXPECT_THAT(pixel.deviation, ElementsAre(1, 2));
+}
+
+TEST(ComputeStandardization, StandardizedDataHaveMeanZeroAndDeviationOne) {
+  // 1000 rows: several blocks, the last one partial. Far from zero, where naive sums of squares cancel.
+  for (const float mean : {0.0f, 1e6f}) {
+    const Matrix values = Random(1000, 7, mean);
+    const Dataset data(values, {}, "random");
+    for (const Standardize kind : {Standardize::kChannel, Standardize::kPixel}) {
+      Matrix mapped = values;
+      ComputeStandardization(data, kind).Apply(mapped);
+      const DataInfo info = Describe(Dataset(mapped, {}, "mapped"));
+      EXPECT_NEAR(info.mean, 0, mean == 0 ? 1e-7 : 0.05);  // the mean is rounded to a float: 1/16 at 1e6
+      EXPECT_NEAR(info.deviation, 1, mean == 0 ? 1e-6 : 1e-3);
+    }
+  }
+}
+
+TEST(ComputeStandardization, AConstantThatRoundsStaysConstant) {
+  Matrix values(1001, 2);
+  for (float& value : values.values()) value = 0.1f;
+  for (const Standardize kind : {Standardize::kChannel, Standardize::kPixel}) {
+    const Standardization s = ComputeStandardization(Dataset(values, {}, "constant"), kind);
+    EXPECT_THAT(s.mean, Each(0.1f));
+    EXPECT_THAT(s.deviation, Each(1));
+  }
+}
+
+TEST(ComputeStandardization, IsThatOfTheSelectedRows) {
+  const Dataset data = Colours().Select(std::vector<Index>{1});
+  EXPECT_THAT(ComputeStandardization(data, Standardize::kPixel).mean, ElementsAre(8, 30, 7, 12, 40, 7));
+}
+
+TEST(ComputeStandardization, IsValidForAnyFiniteData) {
+  Matrix values(2, 2);
+  values(0, 0) = 3e38f;
+  values(1, 0) = -3e38f;
+  values(0, 1) = 1e-45f;
+  for (const Standardize kind : {Standardize::kChannel, Standardize::kPixel}) {
+    EXPECT_NO_THROW(CheckStandardization(ComputeStandardization(Dataset(values, {}, "extreme"), kind), 2, "extreme"));
+  }
+}
+
+TEST(Describe, SaysWhatIsThere) {
+  const DataInfo info = Describe(Colours());
+  EXPECT_EQ(info.source, "colours");
+  EXPECT_EQ(info.rows, 2);
+  EXPECT_EQ(info.visible, 6);
+  EXPECT_EQ(info.shape, (ImageShape{1, 2, 3}));
+  EXPECT_EQ(info.dtype, "u8");
+  EXPECT_EQ(info.min, 0);
+  EXPECT_EQ(info.max, 40);
+  EXPECT_NEAR(info.mean, 152.0 / 12, 1e-12);
+  EXPECT_NEAR(info.deviation, std::sqrt(3420.0 / 12 - 152.0 * 152.0 / 144), 1e-12);
+  EXPECT_EQ(info.constant_units, 2);
+  EXPECT_THAT(info.labels, ElementsAre(Pair(1, 2)));
+  EXPECT_EQ(Describe(Dataset(Random(3, 2, 0), {}, "floats")).dtype, "f32");
+}
+
+}  // namespace
+}  // namespace grbm
