@@ -1,0 +1,75 @@
+#include "data/image.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <new>
+
+#include "core/bytes.h"
+#include "grbm/core/error.h"
+
+#define STB_IMAGE_RESIZE_IMPLEMENTATION
+#define STB_IMAGE_RESIZE_STATIC
+#include <stb/stb_image_resize.h>
+
+namespace grbm {
+
+bool IsPng(std::string_view bytes) { return bytes.starts_with("\x89PNG\r\n\x1a\n"); }
+bool IsJpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
+
+void CheckImageSize(std::uint64_t width, std::uint64_t height, const std::string& path) {
+  constexpr std::uint64_t kMaxPixels = std::uint64_t{1} << 26;
+  if (width == 0 || height == 0 || width > kMaxPixels || height > kMaxPixels || width * height > kMaxPixels) {
+    throw DataError(fmt::format("{}: an image of {} × {} pixels: allowed are 1 to {} pixels in all", path, width,
+                                height, kMaxPixels));
+  }
+}
+
+Image DecodeImage(std::string_view bytes, const std::string& path) {
+  if (IsPng(bytes)) return DecodePng(bytes, path);
+  if (IsJpeg(bytes)) return DecodeJpeg(bytes, path);
+  throw DataError(fmt::format("{}: byte 0: {}: neither a PNG nor a JPEG image: remove the file or convert it", path,
+                              Quoted(bytes.substr(0, 8))));
+}
+
+ImageShape TransformedShape(const ImageShape& shape, Index crop, Index resize, const std::string& where) {
+  ImageShape result = shape;
+  if (crop > 0) {
+    if (crop > shape.height || crop > shape.width) {
+      throw DataError(fmt::format("{}: crop = {}: the image has {} × {} pixels: allowed is at most the smaller side",
+                                  where, crop, shape.width, shape.height));
+    }
+    result.height = result.width = crop;
+  }
+  if (resize > 0) {
+    if (result.height != result.width) {
+      throw DataError(fmt::format("{}: resize = {}: the image has {} × {} pixels: expected is a square: crop it first",
+                                  where, resize, result.width, result.height));
+    }
+    result.height = result.width = resize;
+  }
+  return result;
+}
+
+void TransformImage(const std::uint8_t* values, const ImageShape& shape, Index crop, Index resize, std::uint8_t* out) {
+  const Index height = crop > 0 ? crop : shape.height;
+  const Index width = crop > 0 ? crop : shape.width;
+  const Index stride = shape.width * shape.channels;
+  const std::uint8_t* first =
+      values + (shape.height - height) / 2 * stride + (shape.width - width) / 2 * shape.channels;
+  if (resize == 0 || (resize == height && resize == width)) {
+    for (Index y = 0; y < height; ++y) {
+      std::memcpy(out + y * width * shape.channels, first + y * stride,
+                  static_cast<std::size_t>(width * shape.channels));
+    }
+    return;
+  }
+  const auto side = static_cast<int>(resize);
+  const int done = ::stbir_resize_uint8_generic(
+      first, static_cast<int>(width), static_cast<int>(height), static_cast<int>(stride), out, side, side,
+      static_cast<int>(resize * shape.channels), static_cast<int>(shape.channels), STBIR_ALPHA_CHANNEL_NONE, 0,
+      STBIR_EDGE_CLAMP, STBIR_FILTER_TRIANGLE, STBIR_COLORSPACE_LINEAR, nullptr);
+  if (done == 0) throw std::bad_alloc();
+}
+
+}  // namespace grbm
