@@ -1,0 +1,19 @@
+// Files as bytes in memory, without reading what is not looked at.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace grbm {
+
+struct FileBytes {
+  std::shared_ptr<const void> owner;
+  std::string_view bytes;  // valid while `owner` lives
+};
+
+// The file's bytes: mapped where it is a regular file, read otherwise (a pipe). Throws IoError with the path and the
+// system's reason.
+FileBytes MapFile(const std::string& path);
+
+}  // namespace grbm

@@ -1,0 +1,18 @@
+// Rows from NumPy's arrays.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "data/mapped_file.h"
+#include "grbm/data/dataset.h"
+
+namespace grbm {
+
+bool IsNpy(std::string_view bytes);
+
+// Rows of an array of rank 2, 3 or 4 (see ShapeOfRows). Unsigned bytes and 32-bit floats in C's order stay where they
+// are, in `file`; other types become floats. Throws DataError.
+Dataset ReadNpyRows(const FileBytes& file, const std::string& path);
+
+}  // namespace grbm
