@@ -1,0 +1,55 @@
+// Which data to take. The names and meanings are those of the [data] section of a configuration.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "grbm/core/options.h"
+#include "grbm/core/parallel.h"
+#include "grbm/data/dataset.h"
+#include "grbm/data/standardize.h"
+
+namespace grbm {
+
+struct DataOptions {
+  // "mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", or the path of an IDX (maybe gzipped), NPY or CSV file or of a
+  // folder of PNG and JPEG images.
+  std::string source = {};
+  Standardize standardize = Standardize::kChannel;
+  std::int64_t crop = 0;
+  std::int64_t resize = 0;
+  std::int64_t subset = 0;
+  std::int64_t subset_seed = 1;
+  std::string split = "train";
+
+  // One declaration per field; refers to this object.
+  std::vector<Field> Fields();
+
+  bool operator==(const DataOptions&) const = default;
+};
+
+// Images decoded so far, and in all. Called on the caller's thread.
+using LoadProgress = std::function<void(Index done, Index total)>;
+
+// The data that the options name, in their own units. In this order:
+//   split    "mnist", "fashion-mnist": "train", "test" or "all". A folder of images with CelebA's partition file
+//            list_eval_partition.txt in it or beside it: "train", "valid", "test" or "all". Anything else has one part,
+//            "train" or "all".
+//   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture:
+//            the number of points, 1000 where it is 0; subset_seed then seeds the points.
+//   crop     of 8-bit images, the centre of crop × crop pixels,
+//   resize   then a change to resize × resize pixels; see TransformImage.
+// Uncompressed IDX files and NPY files of unsigned bytes or 32-bit floats are mapped, not read. Images of a folder are
+// taken in the order of their names and must agree in size and channels after crop and resize; all are decoded here.
+//
+// Throws ConfigError for settings that cannot work, IoError for files that cannot be read, DataError for those that are
+// not valid.
+Dataset LoadDataset(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress = {});
+Dataset LoadDataset(const DataOptions& options);
+
+// size ascending numbers below `rows`, drawn at random without repetition.
+std::vector<Index> RandomSubset(Index rows, Index size, std::uint64_t seed);
+
+}  // namespace grbm

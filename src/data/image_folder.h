@@ -1,0 +1,31 @@
+// A folder of images as data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grbm/core/parallel.h"
+#include "grbm/data/dataset.h"
+#include "grbm/data/options.h"
+
+namespace grbm {
+
+// The names of the PNG and JPEG files in the folder, by their endings, sorted. Hidden files, other files and folders
+// do not count, except that images of other formats are refused. Throws IoError where the folder cannot be read,
+// DataError where it holds no image.
+std::vector<std::string> ListImages(const std::string& folder);
+
+// Those of the names that CelebA's partition file list_eval_partition.txt, in the folder or beside it, counts to the
+// split. Without such a file "train" and "all" are all of them. Throws ConfigError for other splits, DataError for a
+// file that is not valid.
+std::vector<std::string> SelectSplit(const std::string& folder, std::vector<std::string> names,
+                                     const std::string& split);
+
+// Decodes the images, each cropped and resized, in parallel; an error is that of the first bad image.
+Dataset LoadImages(const std::string& folder, const std::vector<std::string>& names, Index crop, Index resize,
+                   ThreadPool& pool, const LoadProgress& progress);
+
+// Crops and resizes the rows of 8-bit images.
+Dataset TransformImages(const Dataset& data, Index crop, Index resize, ThreadPool& pool);
+
+}  // namespace grbm

@@ -1,0 +1,238 @@
+// Loading data by options: folders of images, splits, subsets, crops.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "core/hostile_test.h"
+#include "data/test_files.h"
+#include "data/test_images.h"
+#include "grbm/data/options.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class ImageFolder : public FolderTest {
+ protected:
+  Dataset Load(DataOptions options = {}) const {
+    if (options.source.empty()) options.source = folder_.string();
+    return LoadDataset(options);
+  }
+};
+
+TEST_F(ImageFolder, TakesImagesInTheOrderOfTheirNamesAndSkipsTheRest) {
+  Put("b.PNG", MakeGreyPng(2, 1, 10));
+  Put("a.png", MakeGreyPng(2, 1, 20));
+  Put("c.jpg", MakeGreyPng(2, 1, 30));  // its bytes say what it is
+  Put(".hidden.png", "no image");
+  Put("README.txt", "text");
+  std::filesystem::create_directories(Path("d.png"));
+  const Dataset data = Load();
+  EXPECT_TRUE(data.is_8bit());
+  EXPECT_EQ(data.shape(), (ImageShape{1, 2, 1}));
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(20, 21, 10, 11, 30, 31));
+}
+
+TEST_F(ImageFolder, AnyNumberOfThreadsGivesTheSame) {
+  for (int i = 0; i < 40; ++i) Put(fmt::format("{:02}.png", i), MakeGreyPng(9, 9, i));
+  ThreadPool one(1);
+  ThreadPool three(3);
+  std::vector<Index> seen;
+  const DataOptions options = {.source = folder_.string(), .crop = 8, .resize = 4};
+  const Dataset a = LoadDataset(options, one, [&](Index done, Index total) {
+    EXPECT_EQ(total, 40);
+    seen.push_back(done);
+  });
+  EXPECT_EQ(seen.back(), 40);
+  EXPECT_TRUE(std::ranges::is_sorted(seen));
+  EXPECT_EQ(a.ReadAll(), LoadDataset(options, three).ReadAll());
+  EXPECT_EQ(a.shape(), (ImageShape{4, 4, 1}));
+}
+
+TEST_F(ImageFolder, ErrorsNameTheImage) {
+  Put("a.png", MakeGreyPng(4, 4));
+  Put("b.png", MakeGreyPng(5, 4));
+  EXPECT_EQ(DataMessage([&] { Load(); }),
+            Path("b.png") +
+                ": 5 × 4 pixels of 1 channel: expected are 4 × 4 pixels of 1 channel, as the first image "
+                "a.png has: use data.crop or data.resize");
+  EXPECT_EQ(Load({.crop = 4}).rows(), 2);
+  Put("b.png", MakePng(4, 4, PNG_COLOR_TYPE_RGB, Ramp(48)));
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("b.png: 4 × 4 pixels of 3 channels: expected are"));
+  Put("b.png", MakeGreyPng(4, 4).substr(0, 60));
+  EXPECT_THAT(DataMessage([&] { Load(); }), AllOf(HasSubstr(Path("b.png")), HasSubstr("damaged PNG image")));
+  Put("b.png", "text");
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr(Path("b.png") + ": byte 0: 'text': neither"));
+  Put("b.png", "");
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr(Path("b.png") + ": byte 0: ''"));
+  // Of several bad images the first is named, whichever thread met it.
+  for (int i = 0; i < 20; ++i) Put(fmt::format("c{:02}.png", i), "text");
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr(Path("b.png")));
+  std::filesystem::remove(Path("b.png"));
+  Put("b.gif", "GIF89a");
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("b.gif: images of this format are not read"));
+}
+
+TEST_F(ImageFolder, AFolderWithoutImagesIsRefused) {
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("no PNG or JPEG image in this folder (0 other files"));
+  Put("a.txt", "");
+  Put("class/a.png", MakeGreyPng(1, 1));
+  EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("(2 other files or folders)"));
+}
+
+TEST_F(ImageFolder, ADanglingLinkIsAnError) {
+  std::filesystem::create_symlink("nowhere", Path("a.png"));
+  EXPECT_THROW(Load(), IoError);
+}
+
+class Partition : public ImageFolder {
+ protected:
+  void SetUp() override {
+    ImageFolder::SetUp();
+    for (int i = 0; i < 4; ++i) Put(fmt::format("images/{}.png", i), MakeGreyPng(1, 1, i));
+  }
+  Dataset Split(const std::string& split, const std::string& ending = "") const {
+    return Load({.source = Path("images") + ending, .split = split});
+  }
+};
+
+TEST_F(Partition, SplitsTheImages) {
+  Put("list_eval_partition.txt", "0.png 0\r\n1.png 1\n2.png 2\n3.png 0\nnot-here.png 0\n");
+  for (const std::string ending : {"", "/", "/."}) {
+    EXPECT_THAT(Split("train", ending).ReadAll().values(), ElementsAre(0, 3));
+    EXPECT_THAT(Split("valid", ending).ReadAll().values(), ElementsAre(1));
+    EXPECT_THAT(Split("test", ending).ReadAll().values(), ElementsAre(2));
+    EXPECT_THAT(Split("all", ending).ReadAll().values(), ElementsAre(0, 1, 2, 3));
+  }
+  std::filesystem::rename(Path("list_eval_partition.txt"), Path("images/list_eval_partition.txt"));
+  EXPECT_THAT(Split("valid").ReadAll().values(), ElementsAre(1));
+}
+
+TEST_F(Partition, WithoutAFileThereIsOnePart) {
+  EXPECT_EQ(Split("train").rows(), 4);
+  EXPECT_EQ(Split("all").rows(), 4);
+  EXPECT_THROW(Split("test"), ConfigError);
+  EXPECT_THROW(Split("tset"), ConfigError);
+}
+
+TEST_F(Partition, FilesThatAreNotValidAreRefused) {
+  Put("list_eval_partition.txt", "0.png 0\n1.png 3\n");
+  EXPECT_THAT(DataMessage([&] { Split("train"); }), HasSubstr("list_eval_partition.txt: line 2: '1.png 3': expected"));
+  Put("list_eval_partition.txt", "0.png 0\n\n  2\n");
+  EXPECT_THAT(DataMessage([&] { Split("train"); }), HasSubstr("line 3: '  2': expected is a file's name first"));
+  Put("list_eval_partition.txt", "0.png 0\n");
+  EXPECT_THAT(DataMessage([&] { Split("train"); }), HasSubstr("1.png: the image is not listed"));
+  Put("list_eval_partition.txt", "0.png 0\n1.png 0\n2.png 0\n3.png 0\n");
+  EXPECT_THAT(DataMessage([&] { Split("test"); }), HasSubstr("no image of split \"test\" among 4"));
+}
+
+TEST_F(ImageFolder, SubsetsAreDrawnBeforeDecoding) {
+  for (int i = 0; i < 10; ++i) Put(fmt::format("{}.png", i), i == 0 ? "bad" : MakeGreyPng(1, 1, i));
+  int read = 0;
+  std::set<float> values;
+  for (int seed = 0; seed < 20; ++seed) {
+    try {
+      const Dataset data = Load({.subset = 3, .subset_seed = seed});
+      EXPECT_EQ(data.rows(), 3);
+      const Matrix read_values = data.ReadAll();
+      for (const float value : read_values.values()) values.insert(value);
+      ++read;
+    } catch (const DataError&) {  // the bad image was drawn
+    }
+  }
+  EXPECT_GT(read, 5);
+  EXPECT_LT(read, 20);
+  EXPECT_EQ(values.size(), 9u);
+}
+
+class Subsets : public FolderTest {
+ protected:
+  Dataset Load(DataOptions options) const {
+    options.source = Path("x-images");
+    return LoadDataset(options);
+  }
+  void SetUp() override {
+    FolderTest::SetUp();
+    const std::vector<std::uint8_t> values = Ramp(100);
+    Put("x-images", MakeIdx(8, {25, 2, 2}, std::string(values.begin(), values.end())));
+    Put("x-labels", MakeIdx(8, {25}, std::string(values.begin(), values.begin() + 25)));
+  }
+};
+
+TEST_F(Subsets, AreDrawnWithoutRepetitionByTheSeed) {
+  const Dataset data = Load({.subset = 10});
+  EXPECT_EQ(data.rows(), 10);
+  const std::vector<int> labels(data.labels().begin(), data.labels().end());
+  EXPECT_EQ(std::ranges::adjacent_find(labels, std::greater_equal<>()), labels.end());  // ascending, none twice
+  for (Index r = 0; r < 10; ++r) EXPECT_EQ(data.ReadAll()(r, 0), 4 * labels[static_cast<std::size_t>(r)]);
+  EXPECT_EQ(Load({.subset = 10}).ReadAll(), data.ReadAll());
+  EXPECT_NE(Load({.subset = 10, .subset_seed = 2}).ReadAll(), data.ReadAll());
+  EXPECT_EQ(Load({.subset = 25}).ReadAll(), Load({}).ReadAll());
+}
+
+// Each of 25 rows is in a subset of 10 with probability 0.4: counts over 2000 seeds within 5.5 deviations, which errs
+// with probability 1e-6 for all 25 together.
+TEST_F(Subsets, TakeEveryRowEquallyOften) {
+  std::vector<double> counts(25);
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    for (const Index row : RandomSubset(25, 10, seed)) ++counts[static_cast<std::size_t>(row)];
+  }
+  for (const double count : counts) EXPECT_LT(std::abs(count - 800), 5.5 * std::sqrt(2000 * 0.4 * 0.6));
+}
+
+TEST_F(Subsets, CropAndResizeAnyEightBitImages) {
+  const Dataset data = Load({.crop = 1, .subset = 10});
+  EXPECT_EQ(data.shape(), (ImageShape{1, 1, 1}));
+  for (Index r = 0; r < 10; ++r) EXPECT_EQ(data.ReadAll()(r, 0), 4 * data.labels()[static_cast<std::size_t>(r)]);
+  EXPECT_EQ(Load({.resize = 4}).shape(), (ImageShape{4, 4, 1}));
+  EXPECT_THROW(LoadDataset({.source = Put("a.csv", "1,2\n"), .resize = 1}), ConfigError);
+}
+
+TEST_F(Subsets, SettingsThatCannotWorkAreRefused) {
+  const auto message = [&](const DataOptions& options) -> std::string {
+    try {
+      Load(options);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(message({.subset = 26}), "data: subset = 26: " + Path("x-images") +
+                                         " has 25 rows: allowed are 1 to 25, or 0 "
+                                         "for all");
+  EXPECT_THAT(message({.subset = -1}), HasSubstr("data: subset = -1: allowed is a whole number from 0"));
+  EXPECT_THAT(message({.crop = -1}), HasSubstr("data: crop = -1"));
+  EXPECT_THAT(message({.resize = 100000}), HasSubstr("data: resize = 100000"));
+  EXPECT_THAT(message({.split = "test"}), HasSubstr("has one part: allowed are \"train\" and \"all\""));
+}
+
+TEST(Mixtures, AreASourceOfData) {
+  const Dataset iso = LoadDataset({.source = "gmm-iso"});
+  EXPECT_EQ(iso.rows(), 1000);
+  EXPECT_EQ(iso.visible(), 2);
+  EXPECT_EQ(iso.labels().size(), 1000u);
+  EXPECT_EQ(LoadDataset({.source = "gmm-aniso", .subset = 7}).rows(), 7);
+  EXPECT_NE(LoadDataset({.source = "gmm-iso", .subset_seed = 2}).ReadAll(), iso.ReadAll());
+  EXPECT_THROW(LoadDataset({.source = "gmm-iso", .split = "test"}), ConfigError);
+  EXPECT_THROW(LoadDataset({.source = "gmm-iso", .resize = 2}), ConfigError);
+}
+
+TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
+  DataOptions options;
+  std::vector<std::string_view> names;
+  for (const Field& field : options.Fields()) names.push_back(field.name);
+  EXPECT_THAT(names, ElementsAre("source", "standardize", "crop", "resize", "subset", "subset_seed", "split"));
+  AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
+  EXPECT_EQ(options.standardize, Standardize::kPixel);
+}
+
+}  // namespace
+}  // namespace grbm

@@ -1,0 +1,28 @@
+#include "grbm/data/options.h"
+
+namespace grbm {
+
+std::vector<Field> DataOptions::Fields() {
+  return {
+      {"source", &source,
+       "\"mnist\", \"fashion-mnist\", \"gmm-iso\", \"gmm-aniso\", or the path of an IDX, NPY or CSV file or of a "
+       "folder "
+       "of images"},
+      {"standardize", MakeChoice(standardize, {"channel", "pixel", "none"}),
+       "what shares one mean and deviation: a colour channel (all values, where rows are not images), each pixel or "
+       "column by itself, or nothing: values as they are"},
+      {"crop", &crop, "8-bit images: keep the centre of so many pixels a side; 0 keeps all", {.min = 0, .max = 65535}},
+      {"resize",
+       &resize,
+       "8-bit images: change the size to so many pixels a side, after the crop; 0 keeps it",
+       {.min = 0, .max = 8192}},
+      {"subset",
+       &subset,
+       "draw so many rows at random (of a mixture: points, 1000 where it is 0); 0 takes all",
+       {.min = 0, .max = 1e12}},
+      {"subset_seed", &subset_seed, "seed of the subset, or of a mixture's points", {.min = 0, .max = 0x1p53}},
+      {"split", &split, "\"train\", \"valid\", \"test\" or \"all\", where the data come in parts"},
+  };
+}
+
+}  // namespace grbm

@@ -1,0 +1,271 @@
+// Readers of single files: IDX, gzip, NPY, CSV.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/hostile_test.h"
+#include "data/csv.h"
+#include "data/gzip.h"
+#include "data/idx.h"
+#include "data/npy_rows.h"
+#include "data/test_files.h"
+#include "grbm/core/npz.h"
+#include "grbm/data/options.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+FileBytes InMemory(const std::string& contents) {
+  auto owner = std::make_shared<const std::string>(contents);
+  return {owner, *owner};
+}
+
+Dataset Idx(const std::string& contents) { return ReadIdx(InMemory(contents), "a", {}); }
+
+std::string BigEndian(const void* value, std::size_t size) {
+  std::string bytes(static_cast<const char*>(value), size);
+  return {bytes.rbegin(), bytes.rend()};
+}
+
+TEST(Idx, ReadsEveryElementTypeAndRank) {
+  const Dataset images = Idx(MakeIdx(0x08, {2, 1, 2}, std::string("\x00\x01\xfe\xff", 4)));
+  EXPECT_TRUE(images.is_8bit());
+  EXPECT_EQ(images.shape(), (ImageShape{1, 2, 1}));
+  EXPECT_THAT(images.ReadAll().values(), ElementsAre(0, 1, 254, 255));
+  EXPECT_EQ(Idx(MakeIdx(0x08, {1, 1, 1, 3}, "abc")).shape(), (ImageShape{1, 1, 3}));
+
+  const Dataset table = Idx(MakeIdx(0x09, {1, 2}, "\xff\x01"));
+  EXPECT_FALSE(table.is_8bit());
+  EXPECT_FALSE(table.shape().known());
+  EXPECT_THAT(table.ReadAll().values(), ElementsAre(-1, 1));
+  const std::int16_t i16 = -300;
+  const std::int32_t i32 = 70000;
+  const float f32 = 1.5f;
+  const double f64 = -0.1;
+  EXPECT_THAT(Idx(MakeIdx(0x0b, {1, 1}, BigEndian(&i16, 2))).ReadAll().values(), ElementsAre(-300));
+  EXPECT_THAT(Idx(MakeIdx(0x0c, {1, 1}, BigEndian(&i32, 4))).ReadAll().values(), ElementsAre(70000));
+  EXPECT_THAT(Idx(MakeIdx(0x0d, {1, 1}, BigEndian(&f32, 4))).ReadAll().values(), ElementsAre(1.5f));
+  EXPECT_THAT(Idx(MakeIdx(0x0e, {1, 1}, BigEndian(&f64, 8))).ReadAll().values(), ElementsAre(-0.1f));
+}
+
+TEST(Idx, SurvivesDamage) {
+  const std::string valid = MakeIdx(0x08, {2, 1, 3}, "abcdef");
+  ExpectSurvivesDamage([](const std::string& contents) { Idx(contents).ReadAll(); }, valid);
+  const double values[] = {0, 0};
+  const std::string doubles = MakeIdx(0x0e, {1, 2}, std::string(reinterpret_cast<const char*>(values), 16));
+  ExpectSurvivesDamage([](const std::string& contents) { Idx(contents).ReadAll(); }, doubles);
+  ExpectSurvivesDamage([](const std::string& contents) { Idx(contents).ReadAll(); }, MakeGzip(valid));
+}
+
+TEST(Idx, MessagesNameThePlaceAndWhatWasExpected) {
+  EXPECT_EQ(DataMessage([] { Idx("PK\3\4"); }),
+            "a: byte 0: 'PK\\x03\\x04': not an IDX file: expected are two zeros, an element type and a rank");
+  EXPECT_EQ(DataMessage([] {
+              Idx(MakeIdx(0x08, {2, 1, 3}, "abcde"));
+            }),
+            "a: byte 16: 5 bytes of data do not fit dimensions [2, 1, 3]: expected are 6: truncated?");
+  EXPECT_THAT(DataMessage([] { Idx(MakeIdx(0x08, {2, 1, 3}, "abcdefg")); }), HasSubstr("7 bytes of data"));
+  EXPECT_THAT(DataMessage([] { Idx(MakeIdx(0x08, {6}, "abcdef")); }), HasSubstr("an array of shape [6]: allowed are"));
+  EXPECT_THAT(DataMessage([] { Idx(MakeIdx(0x08, {1, 1, 1, 2}, "ab")); }), HasSubstr("with 1, 3 or 4 channels"));
+  EXPECT_THAT(DataMessage([] { Idx(MakeIdx(0x08, {0, ~0u, ~0u}, "")); }), HasSubstr("has no rows"));
+  EXPECT_THAT(DataMessage([] { Idx(MakeIdx(0x08, {1, 0, 5}, "")); }), HasSubstr("[1, 0, 5]"));
+  EXPECT_THAT(DataMessage([] { Idx(std::string("\0\0\x08", 3)); }), HasSubstr("truncated?"));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// Headers that promise far more than there is, up to 2^128 elements.
+void ReadLyingHeaders() {
+  LimitMemory(200);
+  const std::string header = MakeIdx(0x08, {1000000, 1000, 1000}, "abc");
+  const std::string absurd = MakeIdx(0x0e, {~0u, ~0u, ~0u, ~0u}, "abc");
+  for (const std::string& contents : {header, absurd, MakeGzip(header), MakeGzip(absurd)}) {
+    try {
+      Idx(contents);
+      ::_exit(1);
+    } catch (const DataError&) {
+    } catch (...) {
+      ::_exit(2);
+    }
+  }
+  ::_exit(0);
+}
+
+TEST(Idx, HeadersThatLieCostNoMemory) { EXPECT_EXIT(ReadLyingHeaders(), ::testing::ExitedWithCode(0), ""); }
+#endif
+
+TEST(Gzip, InflatesOneMemberOrSeveral) {
+  const std::string content(300000, 'x');
+  EXPECT_EQ(Gunzip(MakeGzip(content), 1 << 20, "a"), content);
+  EXPECT_EQ(Gunzip(MakeGzip("one") + MakeGzip("two"), 100, "a"), "onetwo");
+  EXPECT_EQ(Gunzip(MakeGzip(""), 0, "a"), "");
+  EXPECT_EQ(Gunzip(MakeGzip("four"), 4, "a"), "four");
+  EXPECT_EQ(GunzipStart(MakeGzip(content), 10, "a"), "xxxxxxxxxx");
+  EXPECT_EQ(GunzipStart(MakeGzip("short"), 10, "a"), "short");
+}
+
+TEST(Gzip, RefusesBombsTruncationAndDamage) {
+  const std::string bomb = MakeGzip(std::string(50 << 20, '\0'));
+  EXPECT_LT(bomb.size(), 100000u);
+  EXPECT_EQ(DataMessage([&] { Gunzip(bomb, 1000000, "a"); }),
+            "a: inflates to more than the 1000000 bytes that are allowed here");
+  EXPECT_THAT(DataMessage([] { Gunzip(MakeGzip("five!"), 4, "a"); }), HasSubstr("more than the 4 bytes"));
+  const std::string valid = MakeGzip("some content, some content");
+  EXPECT_EQ(DataMessage([&] { Gunzip(valid.substr(0, valid.size() - 1), 100, "a"); }),
+            fmt::format("a: byte {}: the compressed data end too early: truncated?", valid.size() - 1));
+  EXPECT_THAT(DataMessage([&] { Gunzip(valid + "rest", 100, "a"); }), HasSubstr("bytes that are not compressed data"));
+  std::string damaged = valid;
+  damaged[valid.size() - 8] ^= 1;  // the checksum
+  EXPECT_THAT(DataMessage([&] { Gunzip(damaged, 100, "a"); }), HasSubstr("the compressed data are damaged"));
+  ExpectSurvivesDamage([](const std::string& contents) { Gunzip(contents, 100, "a"); }, valid);
+  // A bomb behind an honest header stops at the size that the header says.
+  EXPECT_THAT(DataMessage([&] {
+                Idx(MakeGzip(MakeIdx(8, {1, 2, 2}, std::string(50 << 20, '\0'))));
+              }),
+              HasSubstr("inflates to more than the 20 bytes"));
+}
+
+class FileReaders : public FolderTest {};
+
+TEST_F(FileReaders, LabelsAreThoseOfTheFileBeside) {
+  const std::string images = MakeIdx(8, {2, 1, 1}, "ab");
+  const std::string labels = MakeIdx(8, {2}, std::string("\3\xff", 2));
+  EXPECT_THAT(LoadDataset({.source = Put("train-images-idx3-ubyte", images)}).labels(), IsEmpty());
+  Put("train-labels-idx1-ubyte", labels);
+  EXPECT_THAT(LoadDataset({.source = Path("train-images-idx3-ubyte")}).labels(), ElementsAre(3, 255));
+  Put("x-images.idx3.gz", MakeGzip(images));
+  Put("x-labels.idx1", labels);
+  EXPECT_THAT(LoadDataset({.source = Path("x-images.idx3.gz")}).labels(), ElementsAre(3, 255));
+  Put("y-images", images);
+  Put("y-labels", MakeIdx(8, {3}, "abc"));
+  EXPECT_EQ(DataMessage([&] { LoadDataset({.source = Path("y-images")}); }),
+            Path("y-images") + ": 3 labels for 2 rows: expected is one for each");
+  Put("y-labels", images);
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Path("y-images")}); }),
+              HasSubstr("expected is a list of whole numbers"));
+}
+
+TEST_F(FileReaders, TheFormatIsThatOfTheBytesNotOfTheName) {
+  EXPECT_EQ(LoadDataset({.source = Put("a.csv", MakeIdx(8, {2, 1, 1}, "ab"))}).rows(), 2);
+  EXPECT_EQ(LoadDataset({.source = Put("b.npy", MakeGzip(MakeIdx(8, {2, 1, 1}, "ab")))}).rows(), 2);
+  EXPECT_THAT(LoadDataset({.source = Put("c.CSV", "1,2\n")}).ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("d.bin", "1,2\n")}); }),
+              AllOf(HasSubstr("d.bin: byte 0: '1,2\\x0a': not a format that is known"), HasSubstr(".csv")));
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("e", "")}); }), HasSubstr("e: byte 0: ''"));
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("f.png", "\x89PNG\r\n\x1a\n")}); }),
+              HasSubstr("give the folder of the images instead"));
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("g.gz", MakeGzip("1,2\n"))}); }),
+              HasSubstr("not an IDX file"));
+}
+
+TEST_F(FileReaders, NpyOfBytesAndFloatsStaysInTheFile) {
+  const float values[] = {1, 2, 3, 4, 5, 6};
+  WriteNpy(Path("f.npy"), MakeTensor("", {3, 2}, values));
+  const Dataset floats = LoadDataset({.source = Path("f.npy")});
+  EXPECT_FALSE(floats.is_8bit());
+  EXPECT_FALSE(floats.shape().known());
+  EXPECT_THAT(floats.ReadAll().values(), ElementsAre(1, 2, 3, 4, 5, 6));
+  WriteNpy(Path("u.npy"), {"", "U8", {2, 1, 1, 3}, "abcdef"});
+  const Dataset bytes = LoadDataset({.source = Path("u.npy")});
+  EXPECT_TRUE(bytes.is_8bit());
+  EXPECT_EQ(bytes.shape(), (ImageShape{1, 1, 3}));
+  // Mapped: a change of the file in place shows. (Nobody should.)
+  std::fstream file(Path("u.npy"), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(-1, std::ios::end);
+  file << "z" << std::flush;
+  EXPECT_EQ(bytes.ReadAll()(1, 2), 'z');
+}
+
+TEST_F(FileReaders, NpyOfOtherTypesBecomesFloats) {
+  const double values[] = {1.5, -2};
+  WriteNpy(Path("d.npy"), {"", "F64", {1, 2}, {reinterpret_cast<const char*>(values), sizeof(values)}});
+  EXPECT_THAT(LoadDataset({.source = Path("d.npy")}).ReadAll().values(), ElementsAre(1.5, -2));
+  WriteNpy(Path("one.npy"), {"", "U8", {6}, "abcdef"});
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Path("one.npy")}); }), HasSubstr("an array of shape [6]"));
+  const double huge[] = {1, 1e300};
+  WriteNpy(Path("h.npy"), {"", "F64", {1, 2}, {reinterpret_cast<const char*>(huge), sizeof(huge)}});
+  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Path("h.npy")}); }), HasSubstr("row 0, column 1"));
+}
+
+TEST_F(FileReaders, NpyInFortransOrder) {
+  // Fortran's order of [[a, b, c], [d, e, f]].
+  std::string description = "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }\n";
+  const std::string header = std::string("\x93NUMPY\1\0", 8) + static_cast<char>(description.size()) + '\0';
+  const Dataset data = LoadDataset({.source = Put("f.npy", header + description + "adbecf")});
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+}
+
+TEST_F(FileReaders, NpySurvivesDamage) {
+  WriteNpy(Path("u.npy"), {"", "U8", {2, 3}, "abcdef"});
+  std::ifstream file(Path("u.npy"), std::ios::binary);
+  const std::string valid((std::istreambuf_iterator<char>(file)), {});
+  ExpectSurvivesDamage([](const std::string& contents) { ReadNpyRows(InMemory(contents), "a").ReadAll(); }, valid);
+}
+
+TEST_F(FileReaders, MissingPathsAndFoldersInPlaceOfFiles) {
+  try {
+    LoadDataset({.source = Path("none.csv")});
+    FAIL();
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.what(), Path("none.csv") + ": cannot open: No such file or directory");
+  }
+  std::filesystem::create_directories(Path("x-labels"));
+  EXPECT_EQ(LoadDataset({.source = Put("x-images", MakeIdx(8, {1, 1, 1}, "a"))}).rows(), 1);
+  EXPECT_THROW(MapFile(folder_.string()), IoError);
+  EXPECT_THROW(LoadDataset({.source = ""}), ConfigError);
+}
+
+Dataset Csv(const std::string& text) { return ParseCsv(text, "a.csv"); }
+
+TEST(Csv, ReadsNumbersWithAndWithoutAHeader) {
+  const Dataset data = Csv("1,2.5\n-3e2,+.5\n");
+  EXPECT_EQ(data.rows(), 2);
+  EXPECT_EQ(data.visible(), 2);
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(1, 2.5, -300, 0.5));
+  EXPECT_THAT(Csv("x,y\n1,2").ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(Csv("\"x, the first\",y\n1,2").ReadAll().values(), ElementsAre(1, 2));
+}
+
+TEST(Csv, TakesTheUsualOddities) {
+  EXPECT_THAT(Csv("\xef\xbb\xbfx,y\r\n1,2\r\n\r\n3,4\r\n\r\n").ReadAll().values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(Csv(" 1 ,\t2\n\"3\", \" 4 \" \n").ReadAll().values(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(Csv("\n\n1\n2").ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(Csv("1e-400,2\n").ReadAll().values(), ElementsAre(0, 2));
+}
+
+TEST(Csv, RefusesTheRestWithLineAndColumn) {
+  EXPECT_EQ(DataMessage([] { Csv("1,2\n3,x\n"); }), "a.csv: line 2, column 2: 'x' is not a number");
+  EXPECT_EQ(DataMessage([] { Csv("1,2\n\n3,,4\n"); }), "a.csv: line 3, column 2: an empty cell is not a number");
+  EXPECT_EQ(DataMessage([] { Csv("1,2\n3,4,5\n"); }),
+            "a.csv: line 2, column 3: the line has 3 cells: expected are 2, as above");
+  EXPECT_EQ(DataMessage([] { Csv("1,2\n3\n"); }),
+            "a.csv: line 2, column 2: the line has 1 cells: expected are 2, as above");
+  EXPECT_EQ(DataMessage([] { Csv("x,y\n1\n"); }),
+            "a.csv: line 2, column 2: the line has 1 cells: expected are 2, as above");
+  EXPECT_EQ(DataMessage([] { Csv("x,1\n"); }), "a.csv: line 1, column 1: 'x' is not a number");
+  EXPECT_EQ(DataMessage([] { Csv("1;2\n"); }), "a.csv: no line with numbers: expected is one row of numbers per line");
+  EXPECT_EQ(DataMessage([] { Csv("x\n1;2\n"); }),
+            "a.csv: line 2, column 1: '1;2' is not a number: separate cells by commas, not semicolons");
+  EXPECT_THAT(DataMessage([] { Csv("1,2\n3,nan\n"); }), HasSubstr("line 2, column 2: 'nan': allowed are finite"));
+  EXPECT_THAT(DataMessage([] { Csv("1,-inf\n"); }), HasSubstr("line 1, column 2: '-inf'"));
+  EXPECT_THAT(DataMessage([] { Csv("1e39\n"); }), HasSubstr("line 1, column 1: '1e39'"));
+  EXPECT_THAT(DataMessage([] { Csv("1e400\n"); }), HasSubstr("line 1, column 1: '1e400'"));
+  EXPECT_THAT(DataMessage([] { Csv("1,\"2\n"); }), HasSubstr("line 1, column 2: a quote without its end"));
+  EXPECT_THAT(DataMessage([] { Csv("\"1\"2,3\n"); }), HasSubstr("line 1, column 1: text after a closing quote"));
+  EXPECT_THAT(DataMessage([] { Csv("1,0x10\n"); }), HasSubstr("'0x10' is not a number"));
+  EXPECT_THAT(DataMessage([] { Csv("1,+-2\n"); }), HasSubstr("'+-2' is not a number"));
+  EXPECT_THAT(DataMessage([] { Csv("x,y\n"); }), HasSubstr("no line with numbers"));
+  EXPECT_THAT(DataMessage([] { Csv(""); }), HasSubstr("no line with numbers"));
+  EXPECT_THAT(DataMessage([] { Csv("1\n1\r2\n"); }), HasSubstr("'1\\x0d2' is not a number"));
+  EXPECT_THAT(DataMessage([] { Csv(std::string("1\n\0\n", 4)); }), HasSubstr("line 2, column 1: '\\x00'"));
+}
+
+}  // namespace
+}  // namespace grbm
