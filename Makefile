@@ -28,7 +28,7 @@ fuzz: setup
 	@cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 	  -DGRBM_FUZZ=ON -DBUILD_TESTING=OFF
 	@cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
-	@for name in safetensors npy npz model; do \
+	@for name in safetensors npy npz model idx csv image; do \
 	  mkdir -p build-fuzz/corpus/$$name && \
 	  build-fuzz/$${name}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=256 -timeout=5 \
 	    -artifact_prefix=build-fuzz/$$name- build-fuzz/corpus/$$name fuzz/corpus/$$name || exit 1; \
