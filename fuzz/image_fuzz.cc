@@ -1,6 +1,6 @@
-#include "data/image.h"
 #include <algorithm>
 
+#include "data/image.h"
 #include "fuzz.h"
 
 // Decodes the input and halves its centre.

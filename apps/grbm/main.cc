@@ -4,31 +4,65 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
 
+#include "commands.h"
 #include "grbm/core/error.h"
+#include "grbm/core/options.h"
 #include "grbm/core/version.h"
 #include "grbm/model/backend.h"
 
 namespace {
+
+using grbm::app::Action;
+using grbm::app::Common;
 
 std::string VersionText() {
   const grbm::Backend backend = grbm::DescribeBackend();
   return fmt::format("grbm {}\ncpu target: {}\nblas: {} (serial)", grbm::Version(), backend.cpu_target, backend.blas);
 }
 
+// The command that was meant, when the first word is none.
+void CheckCommandName(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::ranges::find(names, argv[1]) != names.end()) return;
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  throw grbm::ConfigError(
+      fmt::format("unknown command '{}'{}: see 'grbm --help'", argv[1], grbm::DidYouMean(argv[1], views)));
+}
+
 int Run(int argc, char** argv) {
-  CLI::App app{"Gaussian-Bernoulli restricted Boltzmann machines.", "grbm"};
+  CLI::App app{"Gaussian-Bernoulli restricted Boltzmann machines: train, sample, use.", "grbm"};
   app.set_version_flag("--version", VersionText, "Print the version, the CPU target and the BLAS");
-  app.footer("Example: grbm --version");
+  app.footer("Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
+  Common common;
+  Action action;
+  for (const auto add : {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
+                         grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddInfo,
+                         grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddCompletion}) {
+    add(app, common, action);
+  }
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->add_flag("--quiet", common.quiet, "Print nothing but errors and what was asked for");
+    command->add_flag("--json", common.json, "Print results as one JSON object");
+  }
+  CheckCommandName(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    throw grbm::ConfigError(fmt::format("{}: see 'grbm --help'", error.what()));
+    const auto used = app.get_subcommands();
+    throw grbm::ConfigError(
+        fmt::format("{}: see 'grbm {}--help'", error.what(), used.empty() ? "" : used.front()->get_name() + " "));
   }
-  fmt::print("{}", app.help());
-  return 0;
+  if (!action) {
+    fmt::print("{}", app.help());
+    return 0;
+  }
+  return action();
 }
 
 }  // namespace

@@ -4,17 +4,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "grbm/data/image_shape.h"
+#include "grbm/data/image.h"
 
 namespace grbm {
-
-// 8 bits per value, row by row, channels last: 1 (grey) or 3 (red, green, blue).
-struct Image {
-  ImageShape shape;
-  std::vector<std::uint8_t> values;  // shape.size()
-};
 
 bool IsPng(std::string_view bytes);
 bool IsJpeg(std::string_view bytes);

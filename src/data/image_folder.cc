@@ -150,17 +150,17 @@ Dataset LoadImages(const std::string& folder, const std::vector<std::string>& na
   const auto decode = [&](Index i) { return DecodeImage(MapFile(path(i)).bytes, path(i)); };
 
   const Image first = decode(0);
-  const ImageShape shape = TransformedShape(first.shape, crop, resize, path(0));
+  const ImageShape shape = TransformedShape(first.shape(), crop, resize, path(0));
   const auto count = static_cast<Index>(names.size());
   std::vector<std::uint8_t> values(static_cast<std::size_t>(shape.size() * count));
   const auto place = [&](const Image& image, Index i) {
-    const ImageShape found = TransformedShape(image.shape, crop, resize, path(i));
+    const ImageShape found = TransformedShape(image.shape(), crop, resize, path(i));
     if (found != shape) {
       throw DataError(fmt::format("{}: {}: expected are {}, as the first image {} has{}", path(i), SizeText(found),
                                   SizeText(shape), names[0],
                                   found.channels == shape.channels ? ": use data.crop or data.resize" : ""));
     }
-    TransformImage(image.values.data(), image.shape, crop, resize, values.data() + shape.size() * i);
+    TransformImage(image.pixels.data(), image.shape(), crop, resize, values.data() + shape.size() * i);
   };
   place(first, 0);
   for (Index done = 1; done < count;) {

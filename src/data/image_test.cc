@@ -46,19 +46,19 @@ std::string MakeJpeg(int width, int height, int channels, std::uint8_t value, J_
 
 TEST(Png, ReadsEveryKindAsGreyOrColour) {
   const Image grey = DecodeImage(MakeGreyPng(3, 2), "a");
-  EXPECT_EQ(grey.shape, (ImageShape{2, 3, 1}));
-  EXPECT_EQ(grey.values, Ramp(6));
+  EXPECT_EQ(grey.shape(), (ImageShape{2, 3, 1}));
+  EXPECT_EQ(grey.pixels, Ramp(6));
   const Image colour = DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_RGB, Ramp(6)), "a");
-  EXPECT_EQ(colour.shape, (ImageShape{1, 2, 3}));
-  EXPECT_EQ(colour.values, Ramp(6));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_RGB_ALPHA, Ramp(8)), "a").values, ElementsAre(0, 1, 2, 4, 5, 6));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY_ALPHA, Ramp(4)), "a").values, ElementsAre(0, 2));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {1, 0}), "a").values, ElementsAre(4, 5, 6, 1, 2, 3));
-  EXPECT_THAT(DecodeImage(MakePng(8, 1, PNG_COLOR_TYPE_GRAY, {0x81}, 1), "a").values,
+  EXPECT_EQ(colour.shape(), (ImageShape{1, 2, 3}));
+  EXPECT_EQ(colour.pixels, Ramp(6));
+  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_RGB_ALPHA, Ramp(8)), "a").pixels, ElementsAre(0, 1, 2, 4, 5, 6));
+  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY_ALPHA, Ramp(4)), "a").pixels, ElementsAre(0, 2));
+  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {1, 0}), "a").pixels, ElementsAre(4, 5, 6, 1, 2, 3));
+  EXPECT_THAT(DecodeImage(MakePng(8, 1, PNG_COLOR_TYPE_GRAY, {0x81}, 1), "a").pixels,
               ElementsAre(255, 0, 0, 0, 0, 0, 0, 255));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY, {0x80, 0x80, 0xff, 0xff}, 16), "a").values,
+  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY, {0x80, 0x80, 0xff, 0xff}, 16), "a").pixels,
               ElementsAre(128, 255));
-  EXPECT_EQ(DecodeImage(MakePng(9, 7, PNG_COLOR_TYPE_GRAY, Ramp(63), 8, PNG_INTERLACE_ADAM7), "a").values, Ramp(63));
+  EXPECT_EQ(DecodeImage(MakePng(9, 7, PNG_COLOR_TYPE_GRAY, Ramp(63), 8, PNG_INTERLACE_ADAM7), "a").pixels, Ramp(63));
 }
 
 TEST(Png, SurvivesDamage) {
@@ -70,11 +70,11 @@ TEST(Png, SurvivesDamage) {
 
 TEST(Jpeg, ReadsGreyAndColour) {
   const Image grey = DecodeImage(MakeJpeg(5, 3, 1, 128), "a");
-  EXPECT_EQ(grey.shape, (ImageShape{3, 5, 1}));
-  EXPECT_THAT(grey.values, Each(128));
+  EXPECT_EQ(grey.shape(), (ImageShape{3, 5, 1}));
+  EXPECT_THAT(grey.pixels, Each(128));
   const Image colour = DecodeImage(MakeJpeg(5, 3, 3, 128), "a");
-  EXPECT_EQ(colour.shape, (ImageShape{3, 5, 3}));
-  EXPECT_THAT(colour.values, Each(128));
+  EXPECT_EQ(colour.shape(), (ImageShape{3, 5, 3}));
+  EXPECT_THAT(colour.pixels, Each(128));
   EXPECT_THAT(DataMessage([] { DecodeImage(MakeJpeg(5, 3, 4, 128, JCS_CMYK), "a.jpg"); }),
               HasSubstr("a.jpg: a JPEG image of 4 components: allowed are 1 (grey) and 3 (colour)"));
 }

@@ -82,10 +82,10 @@ Image DecodeJpeg(std::string_view bytes, const std::string& path) {
     throw DataError(fmt::format("{}: a JPEG image of {} components: allowed are 1 (grey) and 3 (colour): convert it",
                                 path, decoder.info.num_components));
   }
-  Image image;
-  image.shape = {Index{decoder.info.image_height}, Index{decoder.info.image_width}, Index{decoder.info.num_components}};
-  image.values.resize(static_cast<std::size_t>(image.shape.size()));
-  if (!ReadPixels(&decoder, image.values.data())) refuse();
+  Image image{
+      Index{decoder.info.image_height}, Index{decoder.info.image_width}, Index{decoder.info.num_components}, {}};
+  image.pixels.resize(static_cast<std::size_t>(image.shape().size()));
+  if (!ReadPixels(&decoder, image.pixels.data())) refuse();
   return image;
 }
 

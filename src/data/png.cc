@@ -94,11 +94,10 @@ Image DecodePng(std::string_view bytes, const std::string& path) {
   const std::size_t row_size = png_get_rowbytes(reader.png(), reader.info());
   GRBM_CHECK((channels == 1 || channels == 3) && row_size == std::size_t{width} * static_cast<std::size_t>(channels));
 
-  Image image;
-  image.shape = {Index{height}, Index{width}, Index{channels}};
-  image.values.resize(static_cast<std::size_t>(image.shape.size()));
+  Image image{Index{height}, Index{width}, Index{channels}, {}};
+  image.pixels.resize(static_cast<std::size_t>(image.shape().size()));
   std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = image.values.data() + y * row_size;
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = image.pixels.data() + y * row_size;
   if (!ReadPixels(reader.png(), rows.data())) refuse();
   return image;
 }

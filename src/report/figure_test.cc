@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 
+#include "data/image.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/color_map.h"

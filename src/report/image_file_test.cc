@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "core/hostile_test.h"
+#include "data/image.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/image.h"

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "data/image.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/image.h"
@@ -47,33 +48,6 @@ std::string EncodePng(const Image& image) {
 }
 
 void WritePng(const std::string& path, const Image& image) { WriteFileAtomically(path, EncodePng(image)); }
-
-Image DecodePng(std::string_view contents, const std::string& where) {
-  PngImage png;
-  if (png_image_begin_read_from_memory(png.get(), contents.data(), contents.size()) == 0) {
-    throw DataError(fmt::format("{}: not a PNG image: {}", where, png->message));
-  }
-  Image image;
-  image.height = static_cast<Index>(png->height);
-  image.width = static_cast<Index>(png->width);
-  image.channels = (png->format & PNG_FORMAT_FLAG_COLOR) != 0 ? 3 : 1;
-  const Index values = ImageValues(image.height, image.width, image.channels);
-  if (values < 0) {
-    throw DataError(
-        fmt::format("{}: {}×{} pixels: allowed are {} values", where, image.height, image.width, kMaxImageValues));
-  }
-  image.pixels.resize(static_cast<std::size_t>(values));
-  png->format = image.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-  const png_color white = {255, 255, 255};
-  if (png_image_finish_read(png.get(), &white, image.pixels.data(), 0, nullptr) == 0) {
-    throw DataError(fmt::format("{}: damaged PNG image: {}", where, png->message));
-  }
-  // libpng stops at the last pixel; a file that was cut after it is damaged all the same.
-  if (contents.find("IEND\xae\x42\x60\x82") == std::string_view::npos) {
-    throw DataError(fmt::format("{}: damaged PNG image: {} bytes without an end: truncated?", where, contents.size()));
-  }
-  return image;
-}
 
 Image ReadPng(const std::string& path) { return DecodePng(ReadFile(path), path); }
 

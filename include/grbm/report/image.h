@@ -8,22 +8,9 @@
 #include <vector>
 
 #include "grbm/core/matrix.h"
-#include "grbm/data/image_shape.h"
+#include "grbm/data/image.h"
 
 namespace grbm {
-
-// height × width pixels of 1 (grey) or 3 (red, green, blue) values, row by row from the top, channels last.
-struct Image {
-  Index height = 0;
-  Index width = 0;
-  Index channels = 1;
-  std::vector<std::uint8_t> pixels;
-
-  std::uint8_t at(Index y, Index x, Index channel = 0) const {
-    return pixels[static_cast<std::size_t>((y * width + x) * channels + channel)];
-  }
-  bool operator==(const Image&) const = default;
-};
 
 struct GridOptions {
   Index columns = 0;              // tiles per row; 0: as near to a square of tiles as can be
@@ -48,8 +35,7 @@ Matrix NormalizeFilters(ConstMatrix weights, Index count);
 std::string EncodePng(const Image& image);
 void WritePng(const std::string& path, const Image& image);
 
-// Any PNG, in 8 bits: grey or colour, what is transparent on white. `where` opens messages.
-Image DecodePng(std::string_view contents, const std::string& where);
+// Any PNG, in 8 bits: grey or colour, transparency left out.
 Image ReadPng(const std::string& path);
 
 // An animation: all frames of one size and kind. Grey frames keep their values. Colours are kept if there are at most

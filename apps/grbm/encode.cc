@@ -1,0 +1,69 @@
+// grbm encode: the binary codes of data.
+#include <memory>
+
+#include "grbm/core/npz.h"
+#include "grbm/model/energy.h"
+#include "output.h"
+
+namespace grbm::app {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string data;
+  std::string split = "train";
+  Index count = 0;
+  bool probabilities = false;
+  std::string out;
+};
+
+int Encode(const Arguments& a, const Common& common) {
+  CheckEnding(a.out, {".npy"});
+  const ModelFile file = ReadModel(a.model);
+  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  ThreadPool pool(common.threads);
+  double activity = 0;
+  if (a.probabilities) {
+    const Matrix p = HiddenProbabilities(file.model, data, pool);
+    for (const float x : p.values()) activity += double{x};
+    WriteNpy(a.out, MakeTensor("", {p.rows(), p.cols()}, p.values()));
+  } else {
+    const BitMatrix h = SampleHidden(file.model, data, {Stream(common.seed, Purpose::kHidden), 0, 0}, pool);
+    std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
+    for (Index r = 0; r < h.rows(); ++r) {
+      for (Index j = 0; j < h.units(); ++j) {
+        const bool on = h.Get(r, j);
+        bytes[static_cast<std::size_t>(r * h.units() + j)] = on ? 1 : 0;
+        activity += on ? 1 : 0;
+      }
+    }
+    WriteNpy(a.out, {"", "U8", {h.rows(), h.units()}, bytes});
+  }
+  const double cells = static_cast<double>(data.rows()) * static_cast<double>(file.model.hidden());
+  PrintResults(common, {{"codes", a.out},
+                        {"rows", std::int64_t{data.rows()}},
+                        {"hidden", std::int64_t{file.model.hidden()}},
+                        {"mean_activity", activity / cells}});
+  return 0;
+}
+
+}  // namespace
+
+void AddEncode(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("encode", "Turn data into stochastic binary codes");
+  const auto a = std::make_shared<Arguments>();
+  command->add_option("MODEL", a->model, "A model file")->required();
+  command->add_option("--data", a->data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
+  command->add_option("--split", a->split, "Part of the data: train, test, all")->capture_default_str();
+  command->add_option("-n,--count", a->count, "How many rows, from the first on; 0: all")
+      ->check(CLI::Range(0, 100'000'000));
+  command->add_flag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
+  command->add_option("-o,--out", a->out, "The array: rows × hidden, bytes 0 and 1 (.npy)")->required();
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm encode run/model.safetensors --data mnist -o codes.npy");
+  command->callback([=, &common, &action] { action = [=, &common] { return Encode(*a, common); }; });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,103 @@
+// grbm info, grbm filters, grbm convert: looking at model files.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "grbm/report/image.h"
+#include "output.h"
+
+namespace grbm::app {
+
+namespace {
+
+ModelFile ReadAny(const std::string& path) { return Ending(path) == ".npz" ? ImportNpz(path) : ReadModel(path); }
+
+int Info(const std::string& path, const Common& common) {
+  const ModelFile file = ReadAny(path);
+  const Model& m = file.model;
+  double squares = 0;
+  for (const float w : m.parameters().W.values()) squares += double{w} * double{w};
+  std::vector<std::pair<std::string, Result>> results = {
+      {"visible", std::int64_t{m.visible()}},
+      {"hidden", std::int64_t{m.hidden()}},
+      {"image", file.image_shape.known() ? fmt::format("{} × {} × {}", file.image_shape.height, file.image_shape.width,
+                                                       file.image_shape.channels)
+                                         : std::string("no")},
+      {"mean_variance", m.mean_variance()},
+      {"smallest_variance", double{std::ranges::min(m.variance())}},
+      {"largest_variance", double{std::ranges::max(m.variance())}},
+      {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
+      {"standardized", std::string(file.standardization.identity() ? "no" : "yes")}};
+  SamplerOptions sampler = file.sampler;
+  for (const Field& field : sampler.Fields())
+    results.emplace_back("sampler." + std::string(field.name), ValueText(field));
+  for (const auto& [key, value] : file.provenance) {
+    if (key != "config") results.emplace_back("provenance." + key, value);
+  }
+  PrintResults(common, results);
+  return 0;
+}
+
+int Filters(const std::string& path, Index count, const std::string& out, const Common& common) {
+  CheckEnding(out, {".png"});
+  const ModelFile file = ReadModel(path);
+  if (!file.image_shape.known()) throw ConfigError(fmt::format("{}: the model's rows are not images", path));
+  const Index shown = std::min(count, file.model.hidden());
+  const Matrix filters = NormalizeFilters(file.model.W(), shown);
+  const Index side = std::max(file.image_shape.height, file.image_shape.width);
+  WritePng(out, ImageGrid(filters, file.image_shape,
+                          {.gap = 2, .scale = std::max<Index>(1, 56 / side), .low = -1, .high = 1}));
+  PrintResults(common, {{"filters", out}, {"count", std::int64_t{shown}}});
+  return 0;
+}
+
+int Convert(const std::string& from, const std::string& to, const Common& common) {
+  CheckEnding(from, {".safetensors", ".npz"});
+  CheckEnding(to, {".safetensors", ".npz"});
+  const ModelFile file = ReadAny(from);
+  if (Ending(to) == ".npz") {
+    ExportNpz(to, file);
+  } else {
+    WriteModel(to, file);
+  }
+  PrintResults(common, {{"model", to}});
+  return 0;
+}
+
+}  // namespace
+
+void AddInfo(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("info", "Describe a model file");
+  const auto path = std::make_shared<std::string>();
+  command->add_option("MODEL", *path, "A model file")->required();
+  command->footer("Example: grbm info run/model.safetensors --json");
+  command->callback([=, &common, &action] { action = [=, &common] { return Info(*path, common); }; });
+}
+
+void AddFilters(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("filters", "Draw the weights of hidden units");
+  const auto path = std::make_shared<std::string>();
+  const auto out = std::make_shared<std::string>();
+  const auto count = std::make_shared<Index>(100);
+  command->add_option("MODEL", *path, "A model file")->required();
+  command->add_option("-n,--count", *count, "How many hidden units")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_option("-o,--out", *out, "The picture (.png)")->required();
+  command->footer("Example: grbm filters run/model.safetensors -o filters.png");
+  command->callback([=, &common, &action] { action = [=, &common] { return Filters(*path, *count, *out, common); }; });
+}
+
+void AddConvert(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("convert", "Model files to NumPy archives, and back");
+  const auto from = std::make_shared<std::string>();
+  const auto to = std::make_shared<std::string>();
+  command->add_option("FROM", *from, "A model: .safetensors or .npz")->required();
+  command->add_option("TO", *to, "The same as .npz or .safetensors")->required();
+  command->footer("Example: grbm convert run/model.safetensors model.npz");
+  command->callback([=, &common, &action] { action = [=, &common] { return Convert(*from, *to, common); }; });
+}
+
+}  // namespace grbm::app

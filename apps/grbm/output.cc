@@ -1,0 +1,111 @@
+#include "output.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "grbm/data/options.h"
+#include "grbm/model/energy.h"
+#include "grbm/report/image.h"
+#include "grbm/train/config.h"
+
+namespace grbm::app {
+
+void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results) {
+  if (common.json) {
+    nlohmann::ordered_json object;
+    for (const auto& [name, value] : results) {
+      std::visit([&, &key = name](const auto& v) { object[key] = v; }, value);
+    }
+    fmt::print("{}\n", object.dump());
+    return;
+  }
+  if (common.quiet) return;
+  std::size_t width = 0;
+  for (const auto& [name, value] : results) width = std::max(width, name.size());
+  for (const auto& [name, value] : results) {
+    std::string label = name;
+    std::ranges::replace(label, '_', ' ');
+    const std::string text = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+    fmt::print("{:{}}  {}\n", label, width, text);
+  }
+}
+
+std::string Ending(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending;
+}
+
+void CheckEnding(const std::string& path, const std::vector<std::string>& allowed) {
+  if (std::ranges::find(allowed, Ending(path)) != allowed.end()) return;
+  throw ConfigError(
+      fmt::format("-o {}: the ending says what to write: allowed are {}", path, fmt::join(allowed, ", ")));
+}
+
+void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns) {
+  if (!file.image_shape.known()) {
+    throw ConfigError(fmt::format("-o {}: the model's rows are not images: write an .npy file", path));
+  }
+  GridOptions options;
+  options.columns = columns;
+  options.scale = std::max<Index>(1, 56 / std::max(file.image_shape.height, file.image_shape.width));
+  options.gap = 2;
+  const auto bits = file.provenance.find("bits");
+  if (bits != file.provenance.end() && bits->second == "8") {
+    options.low = 0;
+    options.high = 255;
+  } else {
+    const auto [low, high] = std::ranges::minmax(frames.back().values());
+    options.low = low;
+    options.high = high > low ? high : low + 1;
+  }
+  std::vector<Image> images;
+  for (const Matrix& frame : frames) images.push_back(ImageGrid(frame, file.image_shape, options));
+  if (Ending(path) == ".gif") {
+    WriteGif(path, images, 8, true);
+  } else {
+    WritePng(path, images.back());
+  }
+}
+
+Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
+  // The crop and size of the images that the model was trained on.
+  DataOptions options;
+  const auto config = file.provenance.find("config");
+  if (config != file.provenance.end()) options = ParseConfig(config->second, "the model's settings").data;
+  options.source = source;
+  options.split = split;
+  options.subset = 0;
+  const Dataset data = LoadDataset(options);
+  const Index rows = limit > 0 ? std::min(limit, data.rows()) : data.rows();
+  Matrix values = data.Read(0, rows);
+  CheckVisible(file.model, values, source.c_str());
+  file.standardization.Apply(values);
+  return values;
+}
+
+void AddSet(CLI::App& command, std::vector<std::string>& assignments) {
+  command.add_option("--set", assignments, "A sampler setting other than the model's: sampler.key=value")
+      ->type_name("sampler.KEY=VALUE")
+      ->allow_extra_args(false);
+}
+
+void ApplySet(SamplerOptions& sampler, const std::vector<std::string>& assignments) {
+  Config config;
+  config.sampler = sampler;
+  for (const std::string& assignment : assignments) {
+    if (!assignment.starts_with("sampler.")) {
+      throw ConfigError(
+          fmt::format("--set {}: a trained model takes settings of the sampler only: sampler.key=value", assignment));
+    }
+    SetOption(config, assignment);
+  }
+  CheckOptions(config.sampler);
+  sampler = config.sampler;
+}
+
+}  // namespace grbm::app

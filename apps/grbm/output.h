@@ -1,0 +1,36 @@
+// What commands write and print.
+#pragma once
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "commands.h"
+#include "grbm/core/matrix.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm::app {
+
+// Named results, in order: lines for people, one object for programs.
+using Result = std::variant<std::string, double, std::int64_t>;
+void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results);
+
+// ".png" of "a/b.png", in lower case.
+std::string Ending(const std::string& path);
+// Throws ConfigError unless the path ends in one of those.
+void CheckEnding(const std::string& path, const std::vector<std::string>& allowed);
+
+// Rows in the data's own units, as a grid of images. Values from 0 to 255 where the data were 8-bit; otherwise the range
+// of the rows themselves.
+void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns);
+
+// The rows of a data set that fit the model, standardised; at most `limit` of them (0: all).
+Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
+
+// Adds `--set sampler.key=value`, which may be repeated.
+void AddSet(CLI::App& command, std::vector<std::string>& assignments);
+// Applies them to the sampler settings of a model file.
+void ApplySet(SamplerOptions& sampler, const std::vector<std::string>& assignments);
+
+}  // namespace grbm::app

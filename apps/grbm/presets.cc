@@ -1,0 +1,61 @@
+#include "presets.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "grbm/core/file.h"
+
+namespace grbm::app {
+
+namespace {
+
+// "# Digits in minutes." → "Digits in minutes."
+std::string FirstLine(std::string_view text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  line.remove_prefix(std::min(line.find_first_not_of("# "), line.size()));
+  return std::string(line);
+}
+
+const Preset& FindPreset(const std::string& name) {
+  const auto found = std::ranges::find(Presets(), name, &Preset::name);
+  if (found != Presets().end()) return *found;
+  std::vector<std::string_view> names;
+  for (const Preset& preset : Presets()) names.push_back(preset.name);
+  throw ConfigError(fmt::format("unknown preset '{}'{} ('grbm presets' lists them; a file's name ends in .toml)", name,
+                                DidYouMean(name, names)));
+}
+
+}  // namespace
+
+Config LoadPreset(const std::string& name) {
+  if (name.ends_with(".toml") || name.find('/') != std::string::npos) return ParseConfig(ReadFile(name), name);
+  const Preset& preset = FindPreset(name);
+  return ParseConfig(preset.text, fmt::format("presets/{}.toml", preset.name));
+}
+
+void AddPresets(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("presets", "List the experiments that ship with the program, or print one");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("NAME", *name, "Print this one's settings, as TOML");
+  command->footer("Example: grbm presets mnist > my.toml");
+  command->callback([=, &common, &action] {
+    action = [=, &common] {
+      if (!name->empty()) {
+        fmt::print("{}", FindPreset(*name).text);
+      } else if (common.json) {
+        nlohmann::ordered_json list;
+        for (const Preset& preset : Presets()) list[std::string(preset.name)] = FirstLine(preset.text);
+        fmt::print("{}\n", list.dump());
+      } else {
+        for (const Preset& preset : Presets()) fmt::print("{:18} {}\n", preset.name, FirstLine(preset.text));
+      }
+      return 0;
+    };
+  });
+}
+
+}  // namespace grbm::app

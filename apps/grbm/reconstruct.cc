@@ -1,0 +1,140 @@
+// grbm reconstruct, grbm inpaint: from data, through the hidden units, back to the visible ones.
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "grbm/core/npz.h"
+#include "grbm/data/options.h"
+#include "grbm/model/energy.h"
+#include "grbm/sampler/inpaint.h"
+#include "output.h"
+
+namespace grbm::app {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string data;
+  std::string split = "test";
+  std::string mask;
+  Index count = 32;
+  std::vector<std::string> assignments;
+  std::string out;
+};
+
+// One picture row of originals above one of results, ten to a row.
+Matrix Interleave(const Matrix& first, const Matrix& second, Index columns) {
+  const Index bands = (first.rows() + columns - 1) / columns;
+  Matrix all(2 * bands * columns, first.cols());
+  for (Index r = 0; r < first.rows(); ++r) {
+    const Index at = 2 * (r / columns) * columns + r % columns;
+    CopyRows(first.view().Rows(r, 1), all.view().Rows(at, 1));
+    CopyRows(second.view().Rows(r, 1), all.view().Rows(at + columns, 1));
+  }
+  return all;
+}
+
+// Writes results in the data's own units; a picture shows the originals above them.
+void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const std::string& out) {
+  file.standardization.Invert(originals);
+  file.standardization.Invert(results);
+  if (Ending(out) == ".npy") {
+    WriteNpy(out, MakeTensor("", {results.rows(), results.cols()}, results.values()));
+  } else {
+    const Index columns = std::min<Index>(16, originals.rows());
+    WriteImages(out, file, {Interleave(originals, results, columns)}, static_cast<int>(columns));
+  }
+}
+
+double MeanSquare(const Matrix& a, const Matrix& b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.values().size(); ++k) {
+    const double d = double{a.values()[k]} - double{b.values()[k]};
+    sum += d * d;
+  }
+  return sum / static_cast<double>(a.values().size());
+}
+
+int Reconstruct(const Arguments& a, const Common& common) {
+  CheckEnding(a.out, {".png", ".npy"});
+  const ModelFile file = ReadModel(a.model);
+  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  ThreadPool pool(common.threads);
+  const BitMatrix h = SampleHidden(file.model, data, {Stream(common.seed, Purpose::kHidden), 0, 0}, pool);
+  const Matrix mean = VisibleMean(file.model, h, pool);
+  WriteBack(file, data, mean, a.out);
+  PrintResults(common, {{"reconstructions", a.out},
+                        {"count", std::int64_t{data.rows()}},
+                        {"mean_squared_error", MeanSquare(data, mean)}});
+  return 0;
+}
+
+// 1 where a unit is known. As rows of one image: a file with one row, or as many rows as the data.
+std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
+  DataOptions options;
+  options.source = path;
+  options.split = "all";
+  const Dataset mask = LoadDataset(options);
+  if (mask.visible() * mask.rows() != file.model.visible()) {
+    throw DataError(fmt::format("--mask {}: {} values, but the model has {} visible units: they must be as many", path,
+                                mask.visible() * mask.rows(), file.model.visible()));
+  }
+  std::vector<bool> known;
+  const Matrix values = mask.ReadAll();
+  for (const float v : values.values()) known.push_back(v != 0);
+  return known;
+}
+
+int RunInpaint(const Arguments& a, const Common& common) {
+  CheckEnding(a.out, {".png", ".npy"});
+  const ModelFile file = ReadModel(a.model);
+  SamplerOptions options = file.sampler;
+  options.adjust = Adjust::kNone;
+  ApplySet(options, a.assignments);
+  const std::vector<bool> known = ReadMask(file, a.mask);
+  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  ThreadPool pool(common.threads);
+  const Matrix results = Inpaint(file.model, options, data, known, common.seed, pool);
+  WriteBack(file, data, results, a.out);
+  PrintResults(common, {{"inpainted", a.out},
+                        {"count", std::int64_t{data.rows()}},
+                        {"known_units", static_cast<std::int64_t>(std::ranges::count(known, true))},
+                        {"mean_squared_error", MeanSquare(data, results)}});
+  return 0;
+}
+
+void AddShared(CLI::App* command, Arguments& a, Common& common) {
+  command->add_option("MODEL", a.model, "A model file")->required();
+  command->add_option("--data", a.data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
+  command->add_option("--split", a.split, "Part of the data: train, test, all")->capture_default_str();
+  command->add_option("-n,--count", a.count, "How many rows, from the first on")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command->add_option("-o,--out", a.out, "A picture (.png), originals above results, or an array (.npy)")->required();
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+}
+
+}  // namespace
+
+void AddReconstruct(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("reconstruct", "Data through the hidden units and back");
+  const auto a = std::make_shared<Arguments>();
+  AddShared(command, *a, common);
+  command->footer("Example: grbm reconstruct run/model.safetensors --data mnist -o reconstructions.png");
+  command->callback([=, &common, &action] { action = [=, &common] { return Reconstruct(*a, common); }; });
+}
+
+void AddInpaint(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("inpaint", "Fill in visible units given the others");
+  const auto a = std::make_shared<Arguments>();
+  AddShared(command, *a, common);
+  command->add_option("--mask", a->mask, "What is known: an image or array of the model's shape, 0 where to fill in")
+      ->required();
+  AddSet(*command, a->assignments);
+  command->footer("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");
+  command->callback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,127 @@
+// grbm sample
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "grbm/core/npz.h"
+#include "grbm/model/energy.h"
+#include "grbm/sampler/sampler.h"
+#include "output.h"
+#include "progress.h"
+
+namespace grbm::app {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  Index count = 64;
+  std::int64_t steps = 0;
+  std::int64_t every = 0;
+  std::vector<std::string> assignments;
+  std::string out;
+  int columns = 0;
+};
+
+// Keeps what is shown of every n-th state, in the data's own units, and moves the bar.
+class Frames : public Observer {
+ public:
+  Frames(const ModelFile& file, const SamplerOptions& options, std::int64_t every, ThreadPool& pool, bool quiet)
+      : file_(file), options_(options), every_(every), pool_(pool), progress_("step", quiet) {
+    progress_.Start(0, static_cast<std::uint64_t>(options.steps));
+  }
+
+  void OnStep(const ChainState& state) override {
+    progress_.Update(static_cast<std::uint64_t>(state.step), "");
+    if (every_ == 0 || state.step % every_ != 0) return;
+    Matrix frame;
+    if (options_.final == Final::kMean && state.hidden.rows() > 0) {
+      frame = VisibleMean(file_.model, state.hidden, pool_, state.first);
+    } else {
+      frame = Matrix(state.visible.rows(), state.visible.cols());
+      CopyRows(state.visible, frame);
+    }
+    file_.standardization.Invert(frame);
+    frames.push_back(std::move(frame));
+  }
+
+  std::vector<Matrix> frames;
+
+ private:
+  const ModelFile& file_;
+  SamplerOptions options_;
+  std::int64_t every_;
+  ThreadPool& pool_;
+  Progress progress_;
+};
+
+void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool several) {
+  if (!several) {
+    const Matrix& last = frames.back();
+    WriteNpy(path, MakeTensor("", {last.rows(), last.cols()}, last.values()));
+    return;
+  }
+  std::vector<float> all;
+  for (const Matrix& frame : frames) all.insert(all.end(), frame.values().begin(), frame.values().end());
+  WriteNpy(path, MakeTensor("", {static_cast<Index>(frames.size()), frames[0].rows(), frames[0].cols()}, all));
+}
+
+int Sample(const Arguments& a, const Common& common) {
+  CheckEnding(a.out, {".png", ".npy", ".gif"});
+  const ModelFile file = ReadModel(a.model);
+  SamplerOptions options = file.sampler;
+  if (a.steps > 0) options.steps = a.steps;
+  ApplySet(options, a.assignments);
+  const bool gif = Ending(a.out) == ".gif";
+  const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
+  ThreadPool pool(common.threads);
+  Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
+  if (sampler.stability().unstable > 0 && !common.quiet) {
+    fmt::print(stderr,
+               "grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
+               sampler.stability().unstable);
+  }
+  Chains chains = NoiseChains(file.model, a.count, common.seed, pool);
+  std::vector<Matrix> frames;
+  {
+    Frames observer(file, options, every, pool, common.quiet || common.json);
+    sampler.Run(chains, {.seed = common.seed}, &observer);
+    frames = std::move(observer.frames);
+  }
+  Matrix last = FinalVisible(file.model, chains, options, pool);
+  file.standardization.Invert(last);
+  if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
+
+  if (Ending(a.out) == ".npy") {
+    WriteArray(a.out, frames, a.every > 0);
+  } else {
+    WriteImages(a.out, file, frames, a.columns);
+  }
+  PrintResults(common, {{"samples", a.out}, {"count", std::int64_t{a.count}}, {"steps", options.steps}});
+  return 0;
+}
+
+}  // namespace
+
+void AddSample(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("sample", "Draw samples from noise");
+  const auto a = std::make_shared<Arguments>();
+  command->add_option("MODEL", a->model, "A model file")->required();
+  command->add_option("-n,--count", a->count, "How many samples")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  command->add_option("--steps", a->steps, "Steps of the chains (default: the model's)")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--every", a->every, ".npy and .gif: keep the state after every so many steps")
+      ->check(CLI::Range(1, 1'000'000'000));
+  command->add_option("--columns", a->columns, "Images per row of the picture; 0: nearly square")
+      ->check(CLI::Range(0, 10000));
+  AddSet(*command, a->assignments);
+  command->add_option("-o,--out", a->out, "A picture (.png), an animation (.gif) or an array (.npy)")->required();
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm sample run/model.safetensors -n 64 -o samples.png");
+  command->callback([=, &common, &action] { action = [=, &common] { return Sample(*a, common); }; });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,149 @@
+// grbm train
+#include <fmt/core.h>
+
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "grbm/model/energy.h"
+#include "grbm/sampler/sampler.h"
+#include "grbm/train/run.h"
+#include "output.h"
+#include "presets.h"
+#include "progress.h"
+
+namespace grbm::app {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first Ctrl-C asks the run to stop; the second ends the program at once.
+void OnInterrupt(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+class ShowRun : public RunObserver {
+ public:
+  explicit ShowRun(const Common& common) : progress_("update", common.quiet || common.json) {}
+
+  void OnStart(const Trainer& trainer, Index data_rows) override {
+    progress_.Say(fmt::format(
+        "{} rows of {} values, {} hidden units{}", data_rows, trainer.model().visible(), trainer.model().hidden(),
+        trainer.updates() > 0 ? fmt::format("; going on after update {}", trainer.updates()) : ""));
+    progress_.Start(trainer.updates(), trainer.total_updates());
+  }
+  void OnUpdate(const UpdateMetrics& m) override {
+    last_ = m;
+    progress_.Update(m.update,
+                     fmt::format("epoch {:.2f}  recon {:.4g}  var {:.3g}  grad {:.3g}  accept {:.2f}", m.epoch,
+                                 m.batch.reconstruction, m.mean_variance, m.gradient_norm, m.batch.acceptance));
+  }
+  void OnWarning(const std::string& text) override { progress_.Say("warning: " + text); }
+  bool ShouldStop() override { return interrupted != 0; }
+
+  const UpdateMetrics& last() const { return last_; }
+
+ private:
+  Progress progress_;
+  UpdateMetrics last_;
+};
+
+// runs/NAME, or runs/NAME-2, ... where that is taken.
+std::string FreshFolder(const std::string& preset) {
+  const std::string stem = "runs/" + std::filesystem::path(preset).stem().string();
+  std::string folder = stem;
+  for (int k = 2; std::filesystem::exists(folder); ++k) folder = fmt::format("{}-{}", stem, k);
+  return folder;
+}
+
+struct Arguments {
+  std::string preset;
+  std::vector<std::string> assignments;
+  std::string out;
+  bool resume = false;
+};
+
+RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given) {
+  if (a.resume && a.out.empty()) throw ConfigError("--resume: say which run with --out DIR");
+  if (a.preset.empty() && !a.resume) {
+    throw ConfigError("train: say what: a preset ('grbm presets' lists them) or a TOML file");
+  }
+  RunRequest request;
+  if (a.resume && a.preset.empty()) {
+    request = ReadRun(a.out);
+  } else {
+    request.config = LoadPreset(a.preset);
+    request.seed = common.seed;
+    request.folder = a.out.empty() ? FreshFolder(a.preset) : a.out;
+  }
+  if (seed_given) request.seed = common.seed;
+  request.resume = a.resume;
+  for (const std::string& assignment : a.assignments) SetOption(request.config, assignment);
+  return request;
+}
+
+// A picture of what was learned, for models of images.
+void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string& path) {
+  const ModelFile file = ReadModel(request.folder + "/model.safetensors");
+  if (!file.image_shape.known()) return;
+  SamplerOptions options = request.config.sampler;
+  Chains chains = NoiseChains(file.model, 100, request.seed, pool);
+  Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = request.seed});
+  Matrix images = FinalVisible(file.model, chains, options, pool);
+  file.standardization.Invert(images);
+  WriteImages(path, file, {images}, 10);
+}
+
+int Train(const Arguments& arguments, const Common& common, bool seed_given) {
+  const RunRequest request = MakeRequest(arguments, common, seed_given);
+  ThreadPool pool(common.threads);
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+  const auto start = std::chrono::steady_clock::now();
+  UpdateMetrics last;
+  bool finished = false;
+  {
+    ShowRun show(common);
+    finished = TrainRun(request, pool, show);
+    last = show.last();
+  }
+  if (!finished) {
+    fmt::print(stderr, "grbm: stopped after update {}; to go on: grbm train --resume --out {}\n", last.update,
+               request.folder);
+    return 130;
+  }
+  const std::string samples = request.folder + "/samples.png";
+  WriteSamples(request, pool, samples);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::vector<std::pair<std::string, Result>> results = {{"model", request.folder + "/model.safetensors"},
+                                                         {"metrics", request.folder + "/metrics.jsonl"}};
+  if (std::filesystem::exists(samples)) results.emplace_back("samples", samples);
+  results.emplace_back("seconds", std::round(seconds * 10) / 10);
+  PrintResults(common, results);
+  return 0;
+}
+
+}  // namespace
+
+void AddTrain(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("train", "Train a model");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("PRESET", arguments->preset, "A preset, or the path of a TOML file");
+  command->add_option("--set", arguments->assignments, "A setting other than the preset's; may be repeated")
+      ->type_name("SECTION.KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("-o,--out", arguments->out, "The run's folder (default: runs/PRESET)")->type_name("DIR");
+  command->add_flag("--resume", arguments->resume, "Go on with the run in --out");
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it")
+      ->capture_default_str();
+  CLI::Option* seed = command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm train mnist --set train.epochs=5 --out digits");
+  command->callback(
+      [=, &common, &action] { action = [=, &common] { return Train(*arguments, common, seed->count() > 0); }; });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,22 @@
+// Sampling with some visible units held at given values.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+#include "grbm/core/parallel.h"
+#include "grbm/model/model.h"
+#include "grbm/sampler/options.h"
+
+namespace grbm {
+
+// Draws the unknown visible units given the known ones: each chain starts with a row of `data` where `known` is true and
+// with noise elsewhere. Given h the visible units are independent, so a step of all of them, after which the known ones
+// are put back and h is drawn anew, is a step of the conditional law. data: rows × visible. Returns what options.final
+// says of the unknown units, and the data for the known ones.
+// Throws ConfigError for Langevin and for adjusted samplers, whose steps do not split so.
+Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
+               std::uint64_t seed, ThreadPool& pool);
+
+}  // namespace grbm

@@ -1,0 +1,42 @@
+#include "grbm/sampler/inpaint.h"
+
+#include "grbm/model/energy.h"
+#include "grbm/sampler/sampler.h"
+
+namespace grbm {
+
+Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
+               std::uint64_t seed, ThreadPool& pool) {
+  if (options.method == Method::kLangevin || options.adjust != Adjust::kNone) {
+    throw ConfigError(
+        "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = \"none\": "
+        "set sampler.method and sampler.adjust");
+  }
+  CheckVisible(model, data, "data");
+  GRBM_CHECK(static_cast<Index>(known.size()) == model.visible());
+  const auto put_back = [&](Matrix& v) {
+    for (Index r = 0; r < v.rows(); ++r) {
+      for (Index i = 0; i < v.cols(); ++i) {
+        if (known[static_cast<std::size_t>(i)]) v(r, i) = data(r, i);
+      }
+    }
+  };
+
+  SamplerOptions one_step = options;
+  one_step.steps = 1;
+  Sampler sampler(model, one_step, pool, OnUnstable::kAllow);
+  Matrix start = NoiseChains(model, data.rows(), seed, pool).visible;
+  put_back(start);
+  Chains chains = ChainsFrom(model, start, seed, pool);
+  for (std::int64_t t = 0; t < options.steps; ++t) {
+    const auto step = static_cast<std::uint64_t>(t);
+    sampler.Run(chains, {.seed = seed, .first_step = step});
+    put_back(chains.visible);
+    chains.hidden = SampleHidden(model, chains.visible, {Stream(seed, Purpose::kPositiveHidden), step, 0}, pool);
+  }
+  Matrix result = FinalVisible(model, chains, options, pool);
+  put_back(result);
+  return result;
+}
+
+}  // namespace grbm
