@@ -198,7 +198,7 @@ class Fetcher {
 }  // namespace
 
 std::string DefaultCacheDir() {
-  if (const std::string folder = Variable("GRBM_DATA_DIR"); !folder.empty()) return folder;
+  if (std::string folder = Variable("GRBM_DATA_DIR"); !folder.empty()) return folder;
   // The XDG specification: a relative path is invalid and to be ignored.
   if (const fs::path cache = Variable("XDG_CACHE_HOME"); cache.is_absolute()) return (cache / "grbm").string();
   if (const std::string home = Variable("HOME"); !home.empty()) return (fs::path(home) / ".cache" / "grbm").string();

@@ -38,7 +38,7 @@ Dataset LoadMixture(const DataOptions& options) {
 Dataset LoadCached(const std::string& name, const std::string& part) {
   const fs::path folder = fs::path(DefaultCacheDir()) / name;
   for (const std::string ending : {"", ".gz"}) {
-    const fs::path path = folder / (part + "-images-idx3-ubyte" + ending);
+    const fs::path path = folder / fmt::format("{}-images-idx3-ubyte{}", part, ending);
     std::error_code error;
     if (fs::exists(path, error)) return ReadIdxWithLabels(path.string());
   }

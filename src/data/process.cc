@@ -51,6 +51,7 @@ std::string ReadToEnd(int end) {
 
 ProcessResult RunProcess(const std::vector<std::string>& arguments, const std::string& folder) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   int ends[2];
