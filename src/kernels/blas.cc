@@ -60,18 +60,38 @@ void TimesTransposed(Index lead, ConstMatrix W, MutableMatrix out, const FillRow
   });
 }
 
+// The eight floats of each byte, lowest bit first.
+struct ByteFloats {
+  float values[256][8];
+  constexpr ByteFloats() : values() {
+    for (int byte = 0; byte < 256; ++byte) {
+      for (int bit = 0; bit < 8; ++bit) values[byte][bit] = static_cast<float>(byte >> bit & 1);
+    }
+  }
+};
+constexpr ByteFloats kByteFloats;
+
 void ExpandBits(ConstBitView h, Index row, std::span<float> out) {
-  for (Index j = 0; j < h.units(); ++j) out[Size(j)] = h.Get(row, j) ? 1.0f : 0.0f;
+  const auto units = Size(h.units());
+  for (Index g = 0; g < h.groups(); ++g) {
+    std::uint64_t word = h.word(row, g);
+    const std::size_t end = std::min(units, Size((g + 1) * ConstBitView::kGroup));
+    for (std::size_t j = Size(g * ConstBitView::kGroup); j < end; j += 8, word >>= 8) {
+      std::copy_n(kByteFloats.values[word & 0xff], std::min<std::size_t>(8, units - j), out.data() + j);
+    }
+  }
 }
 
-// sum += vᵀ right, with the rows of `right` written by `fill`.
+// sum += vᵀ right, with the rows of `right` written by `fill`; kOuterRows rows of the batch per product.
+constexpr Index kOuterRows = 512;
+
 template <typename FillRow>
 void AccumulateTransposed(ConstMatrix v, MutableMatrix sum, const FillRow& fill) {
   GRBM_CHECK(sum.rows() == v.cols());
   const Index hidden = sum.cols();
-  for (Index first = 0; first < v.rows(); first += kRowBlock) {
-    const Index count = std::min(kRowBlock, v.rows() - first);
-    float* right = Scratch(0, kRowBlock * hidden);
+  for (Index first = 0; first < v.rows(); first += kOuterRows) {
+    const Index count = std::min(kOuterRows, v.rows() - first);
+    float* right = Scratch(0, count * hidden);
     for (Index r = 0; r < count; ++r) fill(first + r, std::span(right + r * hidden, Size(hidden)));
     cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, Int(v.cols()), Int(hidden), Int(count), 1.0f,
                 v.row(first).data(), Int(v.stride()), right, Int(hidden), 1.0f, sum.data(), Int(sum.stride()));

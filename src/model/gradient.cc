@@ -11,7 +11,7 @@ namespace grbm {
 namespace {
 
 // Visible units are shared out in tiles of this many, so that each sum has one owner and one order.
-constexpr Index kTile = 64;
+constexpr Index kTile = 208;
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 

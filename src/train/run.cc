@@ -193,7 +193,8 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
                                                        config.sampler,
                                                        standardization,
                                                        data.shape(),
-                                                       {{"data", data.source()},
+                                                       {{"bits", data.is_8bit() ? "8" : "32"},
+                                                        {"data", data.source()},
                                                         {"seed", std::to_string(request.seed)},
                                                         {"updates", std::to_string(trainer.updates())},
                                                         {"config", ConfigText(config)}}});
