@@ -1,6 +1,7 @@
-# `make` installs what is missing, configures and builds build/grbm; `make test` also runs every test.
+# `make` installs what is missing, configures and builds build/grbm; `make demo` trains and draws a small model;
+# `make test` runs every test.
 .DEFAULT_GOAL := build
-.PHONY: setup build test sanitize fuzz mutants install format lint clean
+.PHONY: setup build demo test sanitize fuzz mutants install format lint clean
 
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
@@ -11,6 +12,13 @@ setup:
 build: setup
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS)
+
+# A model of three Gaussians in the plane, trained, drawn and judged: about a minute after the build.
+demo: build
+	@rm -rf demo
+	@build/grbm train gmm-iso --out demo
+	@build/grbm density demo/model.safetensors --data gmm-iso -o demo/density.png
+	@echo "pictures: demo/density.png shows the true density, the learned density and samples from noise"
 
 test: build
 	@ctest --preset release -j $(JOBS)

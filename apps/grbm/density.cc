@@ -60,7 +60,7 @@ std::vector<double> ModeShares(const Mixture& mixture, const Matrix& points) {
 }
 
 int Density(const Arguments& a, const Common& common) {
-  CheckEnding(a.out, {".png", ".svg", ".pdf"});
+  CheckOutput(a.out, {".png", ".svg", ".pdf"});
   const ModelFile file = ReadModel(a.model);
   if (file.model.visible() != 2) {
     throw ConfigError(fmt::format("{}: {} visible units: allowed are 2", a.model, file.model.visible()));

@@ -19,7 +19,7 @@ struct Arguments {
 };
 
 int Encode(const Arguments& a, const Common& common) {
-  CheckEnding(a.out, {".npy"});
+  CheckOutput(a.out, {".npy"});
   const ModelFile file = ReadModel(a.model);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);

@@ -41,9 +41,9 @@ int Info(const std::string& path, const Common& common) {
 }
 
 int Filters(const std::string& path, Index count, const std::string& out, const Common& common) {
-  CheckEnding(out, {".png"});
+  CheckOutput(out, {".png"});
   const ModelFile file = ReadModel(path);
-  if (!file.image_shape.known()) throw ConfigError(fmt::format("{}: the model's rows are not images", path));
+  CheckImages(out, file);
   const Index shown = std::min(count, file.model.hidden());
   const Matrix filters = NormalizeFilters(file.model.W(), shown);
   const Index side = std::max(file.image_shape.height, file.image_shape.width);
@@ -55,7 +55,7 @@ int Filters(const std::string& path, Index count, const std::string& out, const 
 
 int Convert(const std::string& from, const std::string& to, const Common& common) {
   CheckEnding(from, {".safetensors", ".npz"});
-  CheckEnding(to, {".safetensors", ".npz"});
+  CheckOutput(to, {".safetensors", ".npz"});
   const ModelFile file = ReadAny(from);
   if (Ending(to) == ".npz") {
     ExportNpz(to, file);

@@ -40,16 +40,26 @@ std::string Ending(const std::string& path) {
   return ending;
 }
 
+void CheckOutput(const std::string& path, const std::vector<std::string>& allowed) {
+  CheckEnding(path, allowed);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw IoError(fmt::format("-o {}: there is no folder {}: make it first", path, folder.string()));
+  }
+}
+
 void CheckEnding(const std::string& path, const std::vector<std::string>& allowed) {
   if (std::ranges::find(allowed, Ending(path)) != allowed.end()) return;
   throw ConfigError(
       fmt::format("-o {}: the ending says what to write: allowed are {}", path, fmt::join(allowed, ", ")));
 }
 
+void CheckImages(const std::string& path, const ModelFile& file) {
+  if (Ending(path) == ".npy" || file.image_shape.known()) return;
+  throw ConfigError(fmt::format("-o {}: the model's rows are not images: write an .npy file", path));
+}
+
 void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns) {
-  if (!file.image_shape.known()) {
-    throw ConfigError(fmt::format("-o {}: the model's rows are not images: write an .npy file", path));
-  }
   GridOptions options;
   options.columns = columns;
   options.scale = std::max<Index>(1, 56 / std::max(file.image_shape.height, file.image_shape.width));

@@ -20,6 +20,11 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
 std::string Ending(const std::string& path);
 // Throws ConfigError unless the path ends in one of those.
 void CheckEnding(const std::string& path, const std::vector<std::string>& allowed);
+// The same, and IoError unless its folder exists: before the work, not after it.
+void CheckOutput(const std::string& path, const std::vector<std::string>& allowed);
+
+// Throws ConfigError where a picture is asked for and the model's rows are not images.
+void CheckImages(const std::string& path, const ModelFile& file);
 
 // Rows in the data's own units, as a grid of images. Values from 0 to 255 where the data were 8-bit; otherwise the range
 // of the rows themselves.

@@ -57,8 +57,9 @@ double MeanSquare(const Matrix& a, const Matrix& b) {
 }
 
 int Reconstruct(const Arguments& a, const Common& common) {
-  CheckEnding(a.out, {".png", ".npy"});
+  CheckOutput(a.out, {".png", ".npy"});
   const ModelFile file = ReadModel(a.model);
+  CheckImages(a.out, file);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
   const BitMatrix h = SampleHidden(file.model, data, {Stream(common.seed, Purpose::kHidden), 0, 0}, pool);
@@ -87,8 +88,9 @@ std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
 }
 
 int RunInpaint(const Arguments& a, const Common& common) {
-  CheckEnding(a.out, {".png", ".npy"});
+  CheckOutput(a.out, {".png", ".npy"});
   const ModelFile file = ReadModel(a.model);
+  CheckImages(a.out, file);
   SamplerOptions options = file.sampler;
   options.adjust = Adjust::kNone;
   ApplySet(options, a.assignments);

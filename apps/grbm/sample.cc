@@ -67,8 +67,9 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
 }
 
 int Sample(const Arguments& a, const Common& common) {
-  CheckEnding(a.out, {".png", ".npy", ".gif"});
+  CheckOutput(a.out, {".png", ".npy", ".gif"});
   const ModelFile file = ReadModel(a.model);
+  CheckImages(a.out, file);
   SamplerOptions options = file.sampler;
   if (a.steps > 0) options.steps = a.steps;
   ApplySet(options, a.assignments);

@@ -1,35 +1,312 @@
 """The command line, through the real program: cli_test.py PROGRAM."""
 
-import re
+import json
+import os
+import resource
+import signal
+import struct
 import subprocess
-import sys
 import unittest
+import zlib
 
-PROGRAM = sys.argv.pop(1)
+import numpy
+from support import TINY, ProgramTest, run
+
+COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "info", "data", "presets",
+            "convert", "completion"]
 
 
-def run(*arguments):
-    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60)
+def png_pixels(path):
+    """height, width, channels and the pixels of an 8-bit PNG without interlacing, decoded here."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, compressed = 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+        elif kind == b"IDAT":
+            compressed += body
+        at += 12 + length
+    channels = {0: 1, 2: 3, 6: 4}[colour]
+    assert depth == 8
+    raw = numpy.frombuffer(zlib.decompress(compressed), numpy.uint8).reshape(height, 1 + width * channels)
+    out = numpy.zeros((height, width * channels), numpy.int32)
+    for y in range(height):
+        line, above = raw[y, 1:].astype(numpy.int32), out[y - 1] if y else numpy.zeros(width * channels, numpy.int32)
+        for x in range(width * channels):
+            a = out[y, x - channels] if x >= channels else 0
+            b, c = above[x], above[x - channels] if x >= channels else 0
+            p = a + b - c
+            paeth = min((abs(p - a), 0, a), (abs(p - b), 1, b), (abs(p - c), 2, c))[2]
+            out[y, x] = (line[x] + [0, a, b, (a + b) // 2, paeth][raw[y, 0]]) & 255
+    return out.reshape(height, width, channels)
 
 
-class CommandLine(unittest.TestCase):
+class Help(ProgramTest):
     def test_version_tells_version_target_and_blas(self):
-        result = run("--version")
-        self.assertEqual(result.returncode, 0)
+        result = self.succeed("--version")
         self.assertRegex(result.stdout, r"^grbm \d+\.\d+\.\d+\ncpu target: \w+\nblas: BLIS [\d.]+.* \(serial\)\n$")
 
-    def test_help_has_an_example(self):
-        for arguments in (["--help"], []):
-            result = run(*arguments)
-            self.assertEqual(result.returncode, 0)
-            self.assertIn("Example:", result.stdout)
+    def test_every_command_has_help_with_an_example(self):
+        for arguments in [[], ["--help"], *[[name, "--help"] for name in COMMANDS], ["data", "get", "--help"]]:
+            self.assertIn("Example: ", self.succeed(*arguments).stdout)
+        listed = self.succeed("--help").stdout
+        for name in COMMANDS:
+            self.assertIn(f"\n  {name} ", listed)
 
     def test_wrong_words_get_one_line_and_code_64(self):
-        for arguments in (["--nonsense"], ["frobnicate"]):
-            result = run(*arguments)
-            self.assertEqual(result.returncode, 64)
-            self.assertEqual(result.stdout, "")
-            self.assertTrue(re.fullmatch(r"grbm: .+see 'grbm --help'\n", result.stderr), result.stderr)
+        self.refuse(64, "see 'grbm --help'", "--nonsense")
+        self.refuse(64, "unknown command 'smaple': did you mean 'sample'", "smaple")
+        self.refuse(64, "see 'grbm sample --help'", "sample")
+        self.refuse(64, "see 'grbm train --help'", "train", "gmm-iso", "--frobnicate")
+
+    def test_presets_are_listed_printed_and_parsed(self):
+        names = list(json.loads(self.succeed("presets", "--json").stdout))
+        for name in ["gmm-iso", "gmm-aniso", "mnist", "fashion", "faces32", "paper-gmm-iso", "paper-gmm-aniso",
+                     "paper-mnist", "paper-fashion", "paper-celeba32", "paper-celeba2k64"]:
+            self.assertIn(name, names)
+        text = self.succeed("presets", "paper-mnist").stdout
+        self.assertIn("hidden = 4096", text)
+        file = self.folder / "mine.toml"
+        file.write_text(self.succeed("presets", "gmm-iso").stdout)
+        self.succeed("train", file, "--quiet", "--out", self.folder / "run", *TINY)
+        self.refuse(64, "unknown preset 'mnits': did you mean 'mnist'", "train", "mnits")
+
+    def test_completion_is_a_script_that_bash_accepts(self):
+        script = self.succeed("completion", "bash").stdout
+        self.assertIn("complete -o filenames -F _grbm grbm", script)
+        for name in COMMANDS:
+            self.assertIn(name, script)
+        check = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
+        self.assertEqual(check.returncode, 0, check.stderr)
+
+
+class Models(ProgramTest):
+    def test_a_model_is_trained_sampled_and_used(self):
+        model = self.train()
+        run_folder = model.parent
+        for name in ["config.toml", "manifest.json", "metrics.jsonl"]:
+            self.assertTrue((run_folder / name).exists(), name)
+        lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([line["update"] for line in lines], list(range(1, 201)))
+        for key in ["epoch", "reconstruction", "mean_variance", "gradient_norm", "acceptance", "min_log_var",
+                    "max_log_var", "hidden_activity"]:
+            self.assertIn(key, lines[0])
+
+        out = self.folder / "samples.npy"
+        self.assertEqual(self.results("sample", model, "-n", 30, "-o", out)["count"], 30)
+        samples = numpy.load(out)
+        self.assertEqual(samples.shape, (30, 2))
+        self.assertTrue(numpy.isfinite(samples).all())
+        self.assertGreater(samples.std(), 1)  # in the data's own units
+
+        frames = self.folder / "frames.npy"
+        self.succeed("sample", model, "-n", 5, "--steps", 12, "--every", 4, "-o", frames)
+        self.assertEqual(numpy.load(frames).shape, (3, 5, 2))
+
+        codes = self.folder / "codes.npy"
+        self.succeed("encode", model, "--data", "gmm-iso", "-o", codes)
+        self.assertEqual(numpy.load(codes).dtype, numpy.uint8)
+        self.assertEqual(numpy.load(codes).shape, (1000, 4))
+        self.assertLessEqual(set(numpy.unique(numpy.load(codes))), {0, 1})
+        self.succeed("encode", model, "--data", "gmm-iso", "--probabilities", "-o", codes)
+        p = numpy.load(codes)
+        self.assertTrue(((p >= 0) & (p <= 1)).all() and p.dtype == numpy.float32)
+
+        back = self.folder / "back.npy"
+        self.succeed("reconstruct", model, "--data", "gmm-iso", "--split", "train", "-n", 7, "-o", back)
+        self.assertEqual(numpy.load(back).shape, (7, 2))
+
+        mask = self.folder / "mask.csv"
+        mask.write_text("1,0\n")
+        self.succeed("inpaint", model, "--data", "gmm-iso", "--split", "train", "-n", 7, "--mask", mask, "-o", back)
+        truth = numpy.load(back)
+        self.assertEqual(truth.shape, (7, 2))
+
+        self.assertEqual(self.results("info", model)["hidden"], 4)
+        npz = self.folder / "model.npz"
+        again = self.folder / "again.safetensors"
+        self.succeed("convert", model, npz)
+        self.assertEqual(numpy.load(npz)["W"].shape, (2, 4))
+        self.succeed("convert", npz, again)
+        self.assertEqual(again.read_bytes(), model.read_bytes())
+
+    def test_generation_does_not_depend_on_the_number_of_chains_or_threads(self):
+        model = self.train()
+        for method in ["gibbs", "gibbs-langevin", "langevin"]:
+            outputs = []
+            for count, threads in [(50, 1), (7, 1), (50, 2), (7, 2)]:
+                out = self.folder / f"{count}-{threads}.npy"
+                self.succeed("sample", model, "-n", count, "--threads", threads, "--set", f"sampler.method={method}",
+                             "--set", "sampler.adjust=none", "-o", out)
+                outputs.append(numpy.load(out)[:7])
+            for other in outputs[1:]:
+                self.assertTrue((outputs[0] == other).all())
+
+    def test_the_density_figure_is_a_picture(self):
+        model = self.train()
+        out = self.folder / "density.png"
+        results = self.results("density", model, "--data", "gmm-iso", "-o", out)
+        self.assertAlmostEqual(results["kl_single_gaussian"], 1.9098, places=3)
+        self.assertEqual(out.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        for ending, magic in [(".svg", b"<?xml"), (".pdf", b"%PDF")]:
+            self.succeed("density", model, "--data", "gmm-iso", "-o", out.with_suffix(ending), "--quiet")
+            self.assertEqual(out.with_suffix(ending).read_bytes()[:len(magic)], magic)
+
+    def test_images_are_trained_and_drawn(self):
+        rows = numpy.zeros((64, 6, 6), numpy.uint8)
+        rows[::2, :3] = 200
+        rows[1::2, 3:] = 200
+        data = self.folder / "images.npy"
+        numpy.save(data, rows)
+        self.succeed("train", "gmm-iso", "--quiet", "--out", self.folder / "run", *TINY, "--set", f"data.source={data}",
+                     "--set", "data.subset=0", "--set", "train.batch_size=32")
+        model = self.folder / "run" / "model.safetensors"
+        out = self.folder / "samples.png"
+        self.succeed("sample", model, "-n", 9, "-o", out)
+        pixels = png_pixels(out)
+        self.assertEqual(pixels.shape, (3 * 54 + 4, 3 * 54 + 4, 1))  # 6 pixels at scale 9, gaps of 2
+        self.assertGreater(pixels.std(), 5)
+        self.assertEqual(png_pixels(self.folder / "run" / "samples.png").shape[2], 1)
+        filters = self.folder / "filters.png"
+        self.succeed("filters", model, "-o", filters)
+        self.assertGreater(png_pixels(filters).std(), 5)
+        gif = self.folder / "chain.gif"
+        self.succeed("sample", model, "-n", 4, "-o", gif)
+        self.assertEqual(gif.read_bytes()[:6], b"GIF89a")
+        back = self.folder / "back.png"
+        self.succeed("reconstruct", model, "--data", data, "--split", "train", "-n", 4, "-o", back)
+        self.assertEqual(png_pixels(back).shape[2], 1)
+
+
+class BadInput(ProgramTest):
+    def test_configurations(self):
+        def config(text):
+            path = self.folder / "c.toml"
+            path.write_text(text)
+            return path
+
+        out = ["--out", self.folder / "run"]
+        cases = [
+            ("[sampler]\nstpes = 5\n", r"c\.toml:2: \[sampler\]: unknown key 'stpes': did you mean 'steps'"),
+            ("[samplr]\nsteps = 5\n", "unknown section 'samplr': did you mean 'sampler'"),
+            ("[sampler]\nsteps = \"five\"\n", r":2: \[sampler\]: steps = \"five\": allowed is a whole number"),
+            ("[sampler]\nsteps = 0\n", "steps = 0: allowed is a whole number from 1"),
+            ("[train]\nmomentum = 1.5\n", "momentum = 1.5: allowed is a number"),
+            ("[train]\noptimizer = \"sdg\"\n", "allowed is one of \"sgd\", \"adam\""),
+            ("steps = 5\n", "'steps' stands outside a section"),
+            ("[sampler\n", r"c\.toml:1: not valid TOML"),
+            ("[sampler]\nsteps = [1, 2]\n", "allowed is a number"),
+        ]
+        for text, pattern in cases:
+            self.refuse(64, pattern, "train", config(text), *out)
+        self.refuse(64, "--set sampler.stps=5: unknown key 'stps': did you mean 'steps'",
+                    "train", "gmm-iso", "--set", "sampler.stps=5", *out)
+        self.refuse(64, "allowed is section.key=value", "train", "gmm-iso", "--set", "steps", *out)
+        self.refuse(64, "burn_in = 50: allowed is below sampler.steps", "train", "gmm-iso", "--set", "train.burn_in=50", *out)
+        self.refuse(64, "a step of 3 variances diverges", "train", "gmm-iso", "--set", "sampler.step_size=3", *out)
+        self.refuse(74, "No such file", "train", self.folder / "none.toml", *out)
+        self.assertFalse((self.folder / "run").exists(), "nothing was half made")
+
+    def test_data(self):
+        out = ["--out", self.folder / "run"]
+
+        def refuse(name, content, pattern, code=65):
+            path = self.folder / name
+            path.write_bytes(content)
+            self.refuse(code, pattern, "train", "gmm-iso", "--set", f"data.source={path}", *out)
+
+        refuse("ragged.csv", b"1,2\n3\n", r"ragged\.csv")
+        refuse("words.csv", b"1,2\n3,x\n", r"words\.csv.*2")
+        refuse("nan.csv", b"1,2\n3,nan\n", "nan")
+        refuse("cut.npy", b"\x93NUMPY\x01\x00", r"cut\.npy")
+        refuse("cut-idx", b"\0\0\x08\x03\0\0\0\x05\0\0\0\x02\0\0\0\x02abc", "cut-idx")
+        self.refuse(74, "No such file", "train", "gmm-iso", "--set", "data.source=/none/such.csv", *out)
+        missing = dict(os.environ, GRBM_DATA_DIR=str(self.folder / "cache"))
+        self.refuse(74, "grbm data get mnist", "train", "mnist", *out, env=missing)
+        self.refuse(64, "mnist", "data", "get", "mnits", env=missing)
+        self.assertFalse((self.folder / "run").exists(), "nothing was half made")
+
+    def test_models(self):
+        model = self.train()
+        out = ["-o", self.folder / "x.npy"]
+        cut = self.folder / "cut.safetensors"
+        cut.write_bytes(model.read_bytes()[:-10])
+        self.refuse(65, r"cut\.safetensors", "sample", cut, *out)
+        cut.write_bytes(b"hello")
+        self.refuse(65, r"cut\.safetensors", "info", cut)
+        self.refuse(74, "none.safetensors", "sample", self.folder / "none.safetensors", *out)
+        self.refuse(64, "allowed are .png, .npy, .gif", "sample", model, "-o", self.folder / "x.jpg")
+        self.refuse(64, "not images", "sample", model, "-o", self.folder / "x.png")
+        self.refuse(64, "settings of the sampler only", "sample", model, *out, "--set", "train.epochs=5")
+        self.refuse(64, "count", "sample", model, *out, "-n", "0")
+        self.refuse(74, "x.npy", "sample", model, "-o", "/none/such/x.npy")
+        wide = self.folder / "wide.csv"
+        wide.write_text("1,2,3\n4,5,6\n")
+        self.refuse(65, "3 columns, but the model has 2 visible units", "encode", model, "--data", wide, *out)
+        self.refuse(65, "3 values", "inpaint", model, "--data", "gmm-iso", "--split", "train", "--mask", wide, *out)
+        checkpoint = next((model.parent / "checkpoints").iterdir())
+        self.refuse(65, "checkpoint", "info", checkpoint)
+
+    def test_unwritable_places(self):
+        file = self.folder / "file"
+        file.write_text("")
+        self.refuse(74, "cannot make the folder", "train", "gmm-iso", "--out", file / "run")
+
+    def test_a_full_disk_loses_nothing(self):
+        """A limit on the size of files stands for the disk: metrics.jsonl runs into it, the checkpoint stays good."""
+        folder = self.folder / "run"
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (30000, 30000))
+
+        arguments = ["train", "gmm-iso", "--quiet", "--out", folder, *TINY, "--set", "checkpoint.every_steps=20"]
+        self.refuse(74, r"metrics\.jsonl: cannot write: File too large; the last checkpoint is kept", *arguments,
+                    preexec_fn=limit)
+        self.succeed(*arguments, "--resume")
+        self.assertEqual((folder / "model.safetensors").read_bytes(), self.train("whole", "--set", "checkpoint.every_steps=20").read_bytes())
+
+
+class Resuming(ProgramTest):
+    def test_only_the_same_run_is_resumed(self):
+        model = self.train()
+        folder = model.parent
+        arguments = ["train", "gmm-iso", "--out", folder, *TINY]
+        self.refuse(64, "there is a run already: add --resume", *arguments)
+        self.refuse(64, "cannot resume: sampler.steps = 9 now, but the run was started with 10",
+                    *arguments, "--set", "sampler.steps=9", "--resume")
+        self.refuse(64, "cannot resume: --seed 7 now", *arguments, "--seed", 7, "--resume")
+        self.refuse(64, "say which run", "train", "--resume")
+        self.refuse(64, "there is no run here", "train", "--resume", "--out", self.folder / "none")
+        before = model.read_bytes()
+        self.succeed("train", "--resume", "--quiet", "--out", folder)  # it was at its end already
+        self.assertEqual(model.read_bytes(), before)
+
+    def test_a_checkpoint_of_another_shape_is_refused(self):
+        small = self.train("small").parent
+        large = self.train("large", "--set", "model.hidden=5").parent
+        for path in (small / "checkpoints").iterdir():
+            path.unlink()
+        for path in (large / "checkpoints").iterdir():
+            (small / "checkpoints" / path.name).write_bytes(path.read_bytes())
+        self.refuse(65, "checkpoint: 2 × 5 weights", "train", "--resume", "--quiet", "--out", small)
+
+    def test_a_broken_checkpoint_is_passed_over(self):
+        whole = self.train("whole", "--set", "checkpoint.every_steps=50").parent
+        names = sorted(path.name for path in (whole / "checkpoints").iterdir())
+        self.assertEqual(len(names), 2)  # the newest two are kept
+        (whole / "checkpoints" / names[-1]).write_bytes(b"broken")
+        before = (whole / "model.safetensors").read_bytes()
+        self.succeed("train", "--resume", "--quiet", "--out", whole)
+        self.assertEqual((whole / "model.safetensors").read_bytes(), before)
+
+    def test_divergence_names_the_cause(self):
+        result = run("train", "gmm-iso", "--quiet", "--out", self.folder / "run", *TINY, "--set", "train.learning_rate=1e6",
+                     "--set", "train.clip_norm=0")
+        self.assertEqual(result.returncode, 70)
+        self.assertRegex(result.stderr, r"^grbm: training diverged at update \d+: .*no gradient clipping; set train.clip_norm")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ namespace grbm {
 // The Euclidean norm of all four together, in double.
 double Norm(const Parameters& gradient);
 
-// Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (34)]
+// Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (33)]
 class Optimizer {
  public:
   Optimizer(const TrainOptions& options, Index visible, Index hidden);

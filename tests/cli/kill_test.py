@@ -1,0 +1,68 @@
+"""A run that is killed at 50 random moments, and stopped by Ctrl-C, ends with the bits of one that was left alone."""
+
+import random
+import signal
+import subprocess
+import time
+import unittest
+
+from support import PROGRAM, ProgramTest, run
+
+ARGUMENTS = ["train", "gmm-iso", "--quiet", "--set", "train.epochs=100", "--set", "model.hidden=4", "--set",
+             "sampler.steps=4", "--set", "train.burn_in=1", "--set", "checkpoint.every_steps=10", "--set",
+             "train.algorithm=pcd"]
+
+
+class Kill(ProgramTest):
+    def whole(self):
+        self.succeed(*ARGUMENTS, "--out", self.folder / "whole")
+        return self.folder / "whole"
+
+    def compare(self, one, other):
+        for name in ["model.safetensors", "metrics.jsonl", "config.toml"]:
+            self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
+
+    def test_killed_at_fifty_random_moments(self):
+        start = time.monotonic()
+        whole = self.whole()
+        duration = time.monotonic() - start
+        dice = random.Random(1)
+        folder = self.folder / "killed"
+        kills = 0
+        while kills < 50:
+            process = subprocess.Popen([PROGRAM, *ARGUMENTS, "--resume", "--out", folder], stderr=subprocess.PIPE)
+            try:
+                _, errors = process.communicate(timeout=dice.uniform(0, 2 * duration / 50))
+                self.assertEqual(process.returncode, 0, errors)  # a broken file would have been refused
+                break
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGKILL)
+                process.communicate()
+                kills += 1
+        self.assertGreater(kills, 5)
+        self.succeed(*ARGUMENTS, "--resume", "--out", folder)
+        self.compare(whole, folder)
+        left = [path.name for path in folder.rglob("*.tmp")]
+        self.assertEqual(left, [], "what killed writes left is removed")
+
+    def test_interrupted_by_the_user(self):
+        whole = self.whole()
+        folder = self.folder / "interrupted"
+        process = subprocess.Popen([PROGRAM, *ARGUMENTS, "--out", folder], stderr=subprocess.PIPE, text=True)
+        while not (folder / "metrics.jsonl").exists() or (folder / "metrics.jsonl").stat().st_size < 3000:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130)
+        self.assertRegex(errors, r"stopped after update \d+; to go on: grbm train --resume --out .*interrupted\n$")
+        self.succeed("train", "--resume", "--quiet", "--out", folder)
+        self.compare(whole, folder)
+
+    def test_threads_do_not_matter(self):
+        whole = self.whole()
+        self.succeed(*ARGUMENTS, "--threads", 1, "--out", self.folder / "one")
+        self.compare(whole, self.folder / "one")
+
+
+if __name__ == "__main__":
+    unittest.main()
