@@ -246,7 +246,7 @@ class BadInput(ProgramTest):
         wide = self.folder / "wide.csv"
         wide.write_text("1,2,3\n4,5,6\n")
         self.refuse(65, "3 columns, but the model has 2 visible units", "encode", model, "--data", wide, *out)
-        self.refuse(65, "3 values", "inpaint", model, "--data", "gmm-iso", "--split", "train", "--mask", wide, *out)
+        self.refuse(65, "6 values, but the model has 2 visible units", "inpaint", model, "--data", "gmm-iso", "--split", "train", "--mask", wide, *out)
         checkpoint = next((model.parent / "checkpoints").iterdir())
         self.refuse(65, "checkpoint", "info", checkpoint)
 
