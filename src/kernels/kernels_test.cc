@@ -146,6 +146,29 @@ TEST_P(Shapes, RowSumsMatchDoubleLoops) {
   EXPECT_NEAR(SumScaledSquares(v.row(0), mu.row(0), inverse_variance.row(0)), squares, 1e-12 * (1 + squares));
 }
 
+TEST(Kernels, OuterProductsOfMoreRowsThanOneProductTakes) {
+  const Index rows = 1100;
+  const Matrix v = RandomVisible(rows, 5, 1);
+  const Matrix logits = RandomVisible(rows, 7, 2);
+  const BitMatrix h = RandomHidden(rows, 7, 3);
+  Matrix sum(5, 7);
+  Matrix marginal(5, 7);
+  AccumulateOuter(v, h, sum);
+  AccumulateProbabilityOuter(v, logits, marginal);
+  for (Index i = 0; i < 5; ++i) {
+    for (Index j = 0; j < 7; ++j) {
+      double expected = 0;
+      double expected_marginal = 0;
+      for (Index r = 0; r < rows; ++r) {
+        expected += h.Get(r, j) ? double{v(r, i)} : 0.0;
+        expected_marginal += double{v(r, i)} / (1 + std::exp(-double{logits(r, j)}));
+      }
+      EXPECT_NEAR(sum(i, j), expected, 1e-3);
+      EXPECT_NEAR(marginal(i, j), expected_marginal, 1e-3);
+    }
+  }
+}
+
 TEST(Kernels, ExtremeLogitsAreCertain) {
   const Stream stream(1, Purpose::kHidden);
   const std::vector<float> logits = {1e4f, -1e4f, 200.0f, -200.0f, INFINITY, -INFINITY};
