@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "grbm/core/error.h"
+#include "support/temporary_folder.h"
 
 namespace grbm {
 namespace {
@@ -18,17 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
-// An empty folder per test, gone afterwards.
-class FileTest : public ::testing::Test {
+class FileTest : public testing::TemporaryFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "grbm-file-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
     for (const auto& entry : fs::directory_iterator(folder_)) {
@@ -36,8 +28,6 @@ class FileTest : public ::testing::Test {
     }
     return names;
   }
-
-  fs::path folder_;
 };
 
 template <typename Action>

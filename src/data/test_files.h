@@ -11,26 +11,17 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.h"
+
 namespace grbm {
 
-// An empty folder per test, gone afterwards.
-class FolderTest : public ::testing::Test {
+class FolderTest : public testing::TemporaryFolder {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "grbm-data-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
   std::string Put(const std::string& name, const std::string& contents) const {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(Path(name), std::ios::binary) << contents;
     return Path(name);
   }
-
-  std::filesystem::path folder_;
 };
 
 // An IDX file of that element type.

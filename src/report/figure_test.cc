@@ -12,7 +12,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/color_map.h"
-#include "report/temporary_folder_test.h"
+#include "support/temporary_folder.h"
 
 namespace grbm {
 namespace {
@@ -126,7 +126,7 @@ bool WellFormed(const std::string& xml) {
   return seen && open.empty();
 }
 
-class FigureTest : public TemporaryFolder {};
+class FigureTest : public testing::TemporaryFolder {};
 
 TEST_F(FigureTest, TheHeatMapHasTheColoursOfItsValuesAndLowYBelow) {
   for (const Theme theme : {Theme::kLight, Theme::kDark}) {

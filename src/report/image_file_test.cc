@@ -10,7 +10,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/image.h"
-#include "report/temporary_folder_test.h"
+#include "support/temporary_folder.h"
 
 namespace grbm {
 namespace {
@@ -78,7 +78,7 @@ GifFacts Facts(const std::string& gif) {
   return facts;
 }
 
-class ImageFile : public TemporaryFolder {};
+class ImageFile : public testing::TemporaryFolder {};
 
 TEST_F(ImageFile, PngKeepsEveryPixel) {
   for (const Index channels : {1, 3}) {

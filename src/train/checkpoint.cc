@@ -140,6 +140,10 @@ void PruneCheckpoints(const std::string& folder, std::int64_t keep) {
   std::error_code error;
   const auto paths = List(folder);
   for (std::size_t k = static_cast<std::size_t>(keep); k < paths.size(); ++k) std::filesystem::remove(paths[k], error);
+}
+
+void RemoveLeftovers(const std::string& folder) {
+  std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with(".grbm-") && name.ends_with(".tmp")) std::filesystem::remove(entry.path(), error);

@@ -183,7 +183,8 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   const std::string checkpoints = CheckpointFolder(request.folder);
   if (auto state = ReadNewestCheckpoint(checkpoints)) trainer.Restore(std::move(*state));
   PruneCheckpoints(checkpoints, config.checkpoint.keep);
-  PruneCheckpoints(request.folder, config.checkpoint.keep);
+  RemoveLeftovers(checkpoints);
+  RemoveLeftovers(request.folder);
   MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates());
 
   const auto save = [&] {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "grbm/core/random.h"
+#include "sampler/schedule.h"
 
 namespace grbm {
 
@@ -35,7 +35,7 @@ void CheckSetup(const Trainer::Setup& setup) {
 
 double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
   if (schedule == Schedule::kConstant) return 1;
-  return 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(update) / static_cast<double>(total)));
+  return CosineDecay(static_cast<std::int64_t>(update), static_cast<std::int64_t>(total));
 }
 
 std::string Advice(const TrainOptions& train) {

@@ -54,9 +54,6 @@ class Model {
   std::span<const float> inverse_variance() const { return inverse_variance_; }
   double mean_variance() const { return mean_variance_; }
 
-  // Gives the parameters away, to be changed and made a model again.
-  Parameters TakeParameters() && { return std::move(parameters_); }
-
   // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
   Model Tempered(double temperature) const;
 

@@ -17,7 +17,9 @@ TrainState ReadCheckpoint(const std::string& path);
 std::string CheckpointName(std::uint64_t update);
 // The newest one that can be read; those that cannot are passed over.
 std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder);
-// Removes all but the newest `keep`, and what interrupted writes left behind.
+// Removes all but the newest `keep`.
 void PruneCheckpoints(const std::string& folder, std::int64_t keep);
+// Removes what writes that were killed left in a folder.
+void RemoveLeftovers(const std::string& folder);
 
 }  // namespace grbm

@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <string>
 
-namespace grbm {
+namespace grbm::testing {
 
 class TemporaryFolder : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "grbm-report-test-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "grbm-test-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
   }
@@ -23,4 +23,4 @@ class TemporaryFolder : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-}  // namespace grbm
+}  // namespace grbm::testing
