@@ -30,6 +30,7 @@ void AddData(CLI::App& app, Common& common, Action& action);
 void AddPresets(CLI::App& app, Common& common, Action& action);
 void AddConvert(CLI::App& app, Common& common, Action& action);
 void AddDensity(CLI::App& app, Common& common, Action& action);
+void AddBench(CLI::App& app, Common& common, Action& action);
 void AddCompletion(CLI::App& app, Common& common, Action& action);
 
 }  // namespace grbm::app

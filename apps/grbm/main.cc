@@ -18,8 +18,7 @@ using grbm::app::Action;
 using grbm::app::Common;
 
 std::string VersionText() {
-  const grbm::Backend backend = grbm::DescribeBackend();
-  return fmt::format("grbm {}\ncpu target: {}\nblas: {} (serial)", grbm::Version(), backend.cpu_target, backend.blas);
+  return fmt::format("grbm {}\ncpu target: {}", grbm::Version(), grbm::CpuTarget());
 }
 
 // The command that was meant, when the first word is none.
@@ -41,7 +40,8 @@ int Run(int argc, char** argv) {
   Action action;
   for (const auto add : {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
                          grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddInfo,
-                         grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddCompletion}) {
+                         grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddBench,
+                         grbm::app::AddCompletion}) {
     add(app, common, action);
   }
   for (CLI::App* command : app.get_subcommands({})) {

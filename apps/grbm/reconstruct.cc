@@ -47,15 +47,6 @@ void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const st
   }
 }
 
-double MeanSquare(const Matrix& a, const Matrix& b) {
-  double sum = 0;
-  for (std::size_t k = 0; k < a.values().size(); ++k) {
-    const double d = double{a.values()[k]} - double{b.values()[k]};
-    sum += d * d;
-  }
-  return sum / static_cast<double>(a.values().size());
-}
-
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
   const ModelFile file = ReadModel(a.model);
@@ -67,7 +58,7 @@ int Reconstruct(const Arguments& a, const Common& common) {
   WriteBack(file, data, mean, a.out);
   PrintResults(common, {{"reconstructions", a.out},
                         {"count", std::int64_t{data.rows()}},
-                        {"mean_squared_error", MeanSquare(data, mean)}});
+                        {"mean_squared_error", MeanSquaredDifference(data, mean)}});
   return 0;
 }
 
@@ -102,7 +93,7 @@ int RunInpaint(const Arguments& a, const Common& common) {
   PrintResults(common, {{"inpainted", a.out},
                         {"count", std::int64_t{data.rows()}},
                         {"known_units", static_cast<std::int64_t>(std::ranges::count(known, true))},
-                        {"mean_squared_error", MeanSquare(data, results)}});
+                        {"mean_squared_error", MeanSquaredDifference(data, results)}});
   return 0;
 }
 

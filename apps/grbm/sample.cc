@@ -36,7 +36,7 @@ class Frames : public Observer {
     if (every_ == 0 || state.step % every_ != 0) return;
     Matrix frame;
     if (options_.final == Final::kMean && state.hidden.rows() > 0) {
-      frame = VisibleMean(file_.model, state.hidden, pool_, state.first);
+      frame = VisibleMean(file_.model, state.hidden, pool_);
     } else {
       frame = Matrix(state.visible.rows(), state.visible.cols());
       CopyRows(state.visible, frame);

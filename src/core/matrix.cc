@@ -16,4 +16,16 @@ void CopyRows(ConstBitView src, BitView dst) {
   }
 }
 
+double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
+  GRBM_CHECK(a.rows() == b.rows() && a.cols() == b.cols());
+  double sum = 0;
+  for (Index r = 0; r < a.rows(); ++r) {
+    for (Index c = 0; c < a.cols(); ++c) {
+      const double d = double{a(r, c)} - double{b(r, c)};
+      sum += d * d;
+    }
+  }
+  return sum / static_cast<double>(a.rows() * a.cols());
+}
+
 }  // namespace grbm

@@ -31,12 +31,18 @@ std::pair<float, float> NormalPair(std::uint32_t radius, std::uint32_t angle) {
   return {r * std::cos(phi), r * std::sin(phi)};
 }
 
-PhiloxWords Stream::Words(std::uint64_t step, std::uint32_t chain, std::uint32_t counter) const {
+PhiloxKey Stream::Key(std::uint64_t step) const {
   GRBM_CHECK(step <= kMaxStep);
-  const auto step_low = static_cast<std::uint32_t>(step);
-  const auto step_high = static_cast<std::uint32_t>(step >> 32);
-  return Philox({counter, chain, step_low, step_high | static_cast<std::uint32_t>(purpose_) << 24},
-                {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)});
+  const auto low = static_cast<std::uint32_t>(step);
+  const auto high = static_cast<std::uint32_t>(step >> 32) | static_cast<std::uint32_t>(purpose_) << 24;
+  return {{0, 0, low, high}, {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
+}
+
+PhiloxWords Stream::Words(std::uint64_t step, std::uint32_t chain, std::uint32_t counter) const {
+  PhiloxKey at = Key(step);
+  at.counter[0] = counter;
+  at.counter[1] = chain;
+  return Philox(at.counter, at.key);
 }
 
 namespace {

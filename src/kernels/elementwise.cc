@@ -1,85 +1,164 @@
-// Element-wise kernels, random draws and row sums, as plain loops.
-#include <algorithm>
-#include <cmath>
+// Packing, random draws and sums.
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/elementwise.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
 
 #include "kernels/kernels.h"
+#include "kernels/random-inl.h"
 
+HWY_BEFORE_NAMESPACE();
+namespace grbm::kernels::HWY_NAMESPACE {
+
+using F64 = hn::Repartition<double, F32>;
+using VD = hn::Vec<F64>;
+
+HWY_INLINE VD Doubles(const float* x) { return hn::PromoteTo(F64(), hn::Load(hn::Rebind<float, F64>(), x)); }
+
+void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
+  const VectorStream stream(draw.stream, draw.step);
+  const std::uint32_t chain = draw.first_chain + static_cast<std::uint32_t>(row);
+  const auto units = static_cast<Index>(out.size());
+  alignas(64) float normals[Stream::kTile];
+  for (Index tile = 0; tile * Stream::kTile < units; ++tile) {
+    NormalTile(stream, chain, static_cast<std::uint32_t>(tile), normals);
+    const Index first = tile * Stream::kTile;
+    std::copy_n(normals, std::min(Stream::kTile, units - first), out.data() + first);
+  }
+}
+
+void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView v, ConstPanelView product, Index tile,
+                 Rows rows, PanelView to) {
+  const F32 f;
+  const VectorStream stream(draw.stream, draw.step);
+  const Index panels = GroupPanels(v.cols(), tile);
+  alignas(64) float xi[Stream::kTile];
+  for (Index row = rows.first; row < rows.first + rows.count; ++row) {
+    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile), xi);
+    for (Index p = 0; p < panels; ++p) {
+      const Index panel = tile * kGroupPanels + p;
+      for (std::size_t i = 0; i < kPanel; i += kLanes) {
+        const auto load = [&](const float* line) HWY_ATTR { return hn::Load(f, line + i); };
+        const VF mean = hn::Add(load(move.mu.panel(panel)), load(product.line(panel, row)));
+        const VF kept = hn::MulAdd(load(move.keep.panel(panel)), hn::Sub(load(v.line(panel, row)), mean), mean);
+        hn::Store(hn::MulAdd(load(move.noise.panel(panel)), load(xi + p * kPanel), kept), f, to.line(panel, row) + i);
+      }
+    }
+  }
+}
+
+// Adds terms(i, sums) for rows 0, 1, ... to the doubles out[0] ... of the panel's columns, in the order of the rows.
+template <std::size_t kSums, typename Terms>
+HWY_INLINE void AddColumnSums(Index rows, double* const (&out)[kSums], const Terms& terms) {
+  const F64 f64;
+  for (std::size_t i = 0; i < kPanel; i += hn::Lanes(f64)) {
+    VD sums[kSums];
+    for (std::size_t s = 0; s < kSums; ++s) sums[s] = hn::LoadU(f64, out[s] + i);
+    for (Index r = 0; r < rows; ++r) terms(r, i, sums);
+    for (std::size_t s = 0; s < kSums; ++s) hn::StoreU(sums[s], f64, out[s] + i);
+  }
+}
+
+void AddColumns(ConstPanelView x, Index panel, double* out) {
+  AddColumnSums<1>(x.rows(), {out}, [&](Index r, std::size_t i, VD* sums) HWY_ATTR {
+    sums[0] = hn::Add(sums[0], Doubles(x.line(panel, r) + i));
+  });
+}
+
+void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square) {
+  AddColumnSums<2>(v.rows(), {offset, square}, [&](Index r, std::size_t i, VD* sums) HWY_ATTR {
+    const VD d = hn::Sub(Doubles(v.line(panel, r) + i), Doubles(mu.panel(panel) + i));
+    sums[0] = hn::Add(sums[0], d);
+    sums[1] = hn::MulAdd(d, d, sums[1]);
+  });
+}
+
+void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
+  AddColumnSums<1>(a.rows(), {out}, [&](Index r, std::size_t i, VD* sums) HWY_ATTR {
+    sums[0] = hn::MulAdd(Doubles(a.line(panel, r) + i), Doubles(b.line(panel, r) + i), sums[0]);
+  });
+}
+
+void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
+  const F64 f64;
+  const Index panels = GroupPanels(pair.v_from.cols(), tile);
+  const VD half = hn::Set(f64, 0.5);
+  for (Index row = rows.first; row < rows.first + rows.count; ++row) {
+    VD from = hn::Zero(f64);
+    VD to = hn::Zero(f64);
+    VD proposal = hn::Zero(f64);
+    VD conditional = hn::Zero(f64);
+    for (Index panel = tile * kGroupPanels; panel < tile * kGroupPanels + panels; ++panel) {
+      for (std::size_t i = 0; i < kPanel; i += hn::Lanes(f64)) {
+        const VD mu = Doubles(weights.mu.panel(panel) + i);
+        const VD keep = Doubles(weights.keep.panel(panel) + i);
+        const VD half_precision = hn::Mul(half, Doubles(weights.inverse_variance.panel(panel) + i));
+        const VD inverse_noise =
+            hn::LoadU(f64, weights.inverse_noise.data() + panel * kPanel + static_cast<Index>(i));
+        const VD v_from = Doubles(pair.v_from.line(panel, row) + i);
+        const VD v_to = Doubles(pair.v_to.line(panel, row) + i);
+        const VD mean_from = hn::Add(mu, Doubles(pair.product_from.line(panel, row) + i));
+        const VD mean_to = hn::Add(mu, Doubles(pair.product_to.line(panel, row) + i));
+        const VD offset_from = hn::Sub(v_from, mu);
+        const VD offset_to = hn::Sub(v_to, mu);
+        from = hn::MulAdd(hn::Mul(offset_from, offset_from), half_precision, from);
+        to = hn::MulAdd(hn::Mul(offset_to, offset_to), half_precision, to);
+        // a² - b² as (a - b)(a + b): the difference of near squares keeps its digits.
+        const VD before = hn::Sub(v_from, mean_from);
+        const VD after = hn::Sub(v_to, mean_from);
+        const VD forward = hn::NegMulAdd(keep, before, after);
+        const VD reverse = hn::NegMulAdd(keep, hn::Sub(v_to, mean_to), hn::Sub(v_from, mean_to));
+        const VD squares = hn::Mul(hn::Sub(forward, reverse), hn::Add(forward, reverse));
+        proposal = hn::MulAdd(squares, inverse_noise, proposal);
+        const VD residues = hn::Mul(hn::Sub(before, after), hn::Add(before, after));
+        conditional = hn::MulAdd(residues, half_precision, conditional);
+      }
+    }
+    const auto total = [&](VD x) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(f64, x)); };
+    sums[row].from += total(from);
+    sums[row].to += total(to);
+    sums[row].proposal += total(proposal);
+    sums[row].conditional += total(conditional);
+  }
+}
+
+}  // namespace grbm::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace grbm::kernels {
 
-namespace {
+HWY_EXPORT(DrawNormals);
+HWY_EXPORT(MoveVisible);
+HWY_EXPORT(AddColumns);
+HWY_EXPORT(AddMoments);
+HWY_EXPORT(AddProducts);
+HWY_EXPORT(AddVisibleSums);
 
-// Calls use(unit, words) once per counter that units below `units` draw from; word w is for unit + w·kLanes.
-template <typename Use>
-void ForCounters(const DrawKey& key, Index units, const Use& use) {
-  for (Index tile = 0; tile < units; tile += Stream::kTile) {
-    const Index lanes = std::min(Stream::kLanes, units - tile);
-    for (Index lane = 0; lane < lanes; ++lane) {
-      const auto counter = static_cast<std::uint32_t>(tile / Stream::kTile * Stream::kLanes + lane);
-      use(tile + lane, key.stream.Words(key.step, key.chain, counter));
-    }
-  }
+void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
+  HWY_DYNAMIC_DISPATCH(DrawNormals)(draw, row, out);
+}
+void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView v, ConstPanelView product, Index tile,
+                 Rows rows, PanelView to) {
+  HWY_DYNAMIC_DISPATCH(MoveVisible)(draw, move, v, product, tile, rows, to);
+}
+void AddColumns(ConstPanelView x, Index panel, double* out) { HWY_DYNAMIC_DISPATCH(AddColumns)(x, panel, out); }
+void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square) {
+  HWY_DYNAMIC_DISPATCH(AddMoments)(v, mu, panel, offset, square);
+}
+void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
+  HWY_DYNAMIC_DISPATCH(AddProducts)(a, b, panel, out);
+}
+void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
+  HWY_DYNAMIC_DISPATCH(AddVisibleSums)(pair, weights, tile, rows, sums);
 }
 
-}  // namespace
-
-void Sigmoid(std::span<const float> x, std::span<float> out) {
-  for (std::size_t i = 0; i < x.size(); ++i) out[i] = 1.0f / (1.0f + std::exp(-x[i]));
-}
-
-void DrawNormals(const DrawKey& key, std::span<float> out) {
-  const auto units = static_cast<Index>(out.size());
-  const auto put = [&](Index unit, float value) {
-    if (unit < units) out[static_cast<std::size_t>(unit)] = value;
-  };
-  ForCounters(key, units, [&](Index first, const PhiloxWords& words) {
-    for (Index pair = 0; pair < 2; ++pair) {
-      const Index unit = first + 2 * pair * Stream::kLanes;
-      if (unit >= units) return;
-      const auto w = static_cast<std::size_t>(2 * pair);
-      const auto [a, b] = NormalPair(words[w], words[w + 1]);
-      put(unit, a);
-      put(unit + Stream::kLanes, b);
-    }
-  });
-}
-
-void DrawBernoulli(const DrawKey& key, std::span<const float> logits, float inverse_temperature, BitView h, Index row) {
-  const auto units = static_cast<Index>(logits.size());
-  for (Index g = 0; g < h.groups(); ++g) h.word(row, g) = 0;
-  ForCounters(key, units, [&](Index first, const PhiloxWords& words) {
-    for (Index w = 0; w < 4; ++w) {
-      const Index unit = first + w * Stream::kLanes;
-      if (unit >= units) return;
-      // u < sigmoid(x), without the division.
-      const float u = UniformFloat(words[static_cast<std::size_t>(w)]);
-      const float x = inverse_temperature * logits[static_cast<std::size_t>(unit)];
-      const bool on = u + u * std::exp(-x) < 1.0f;
-      h.word(row, unit / BitView::kGroup) |= std::uint64_t{on} << (unit % BitView::kGroup);
-    }
-  });
-}
-
-double SumSoftplus(std::span<const float> x) {
-  double sum = 0;
-  for (const double value : x) sum += std::max(value, 0.0) + std::log1p(std::exp(-std::abs(value)));
-  return sum;
-}
-
-double SumWhereSet(std::span<const float> x, ConstBitView h, Index row) {
-  double sum = 0;
-  for (std::size_t j = 0; j < x.size(); ++j) {
-    if (h.Get(row, static_cast<Index>(j))) sum += x[j];
-  }
-  return sum;
-}
-
-double SumScaledSquares(std::span<const float> v, std::span<const float> mu, std::span<const float> inverse_variance) {
-  double sum = 0;
-  for (std::size_t i = 0; i < v.size(); ++i) {
-    const double d = double{v[i]} - double{mu[i]};
-    sum += d * d * double{inverse_variance[i]};
-  }
-  return sum;
+std::string CpuTarget() {
+  const std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+  return hwy::TargetName(targets & -targets);  // the lowest bit is the best target
 }
 
 }  // namespace grbm::kernels
+#endif

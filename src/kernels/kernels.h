@@ -1,7 +1,8 @@
-// The numerical kernels, behind one header. They run on the calling thread and know no model, only arrays.
+// The numerical kernels, behind one header. They run on the calling thread and know no model, only arrays. Each is
+// compiled for several CPU targets; the best one for the CPU at hand is chosen when the program runs.
 //
-// Rows are chains. A row's result never depends on what other rows hold, nor on how many there are: dense products
-// run on blocks of exactly kRowBlock rows, counted from the first row of the view, the last one padded with zeros.
+// Rows are chains. A row's result never depends on what other rows hold, nor on how many there are or how they are
+// split over calls: each sum has one order, fixed by the columns alone.
 #pragma once
 
 #include <algorithm>
@@ -11,64 +12,102 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/random.h"
+#include "kernels/panels.h"
 
 namespace grbm::kernels {
 
-inline constexpr Index kRowBlock = 32;
-
-// A batch of rows cut into such blocks: block k has rows begin(k) to end(k) - 1. With `lead` the number of the first
-// chain, a chain keeps its place in its block however the chains are split over batches.
-struct RowBlocks {
-  Index lead;  // rows before the first one in its block
-  Index rows;
-
-  RowBlocks(std::uint32_t first_chain, Index row_count)
-      : lead(static_cast<Index>(first_chain) % kRowBlock), rows(row_count) {}
-  Index count() const { return (lead + rows + kRowBlock - 1) / kRowBlock; }
-  Index begin(Index k) const { return k == 0 ? 0 : k * kRowBlock - lead; }
-  Index end(Index k) const { return std::min(rows, (k + 1) * kRowBlock - lead); }
-  Index lead_of(Index k) const { return k == 0 ? lead : 0; }
-};
-
-// The library behind the dense products, and the CPU it chose its code for: "BLIS 0.9.0", "zen3".
-std::string BlasName();
+// The CPU target in use: "AVX2".
 std::string CpuTarget();
 
-// logits = b + (v ∘ inverse_variance) W                                                                 [math.md (4)]
-// v: rows × visible, W: visible × hidden, logits: rows × hidden.
-void Logits(ConstMatrix v, std::span<const float> inverse_variance, ConstMatrix W, std::span<const float> b,
-            MutableMatrix logits, Index lead = 0);
+// Hidden units are treated in groups of 64, as bits are stored; visible units in tiles of 64, as normals are drawn.
+inline constexpr Index kGroup = ConstBitView::kGroup;
+inline constexpr Index kGroupPanels = kGroup / kPanel;
+constexpr Index GroupCount(Index units) { return (units + kGroup - 1) / kGroup; }
+// The panels of group g of a matrix with `cols` columns: four, or fewer in the last one.
+constexpr Index GroupPanels(Index cols, Index g) { return std::min(kGroupPanels, PanelCount(cols) - g * kGroupPanels); }
 
-// product = h Wᵀ, with h given as bits.         h: rows × hidden, product: rows × visible.              [math.md (3)]
-void HiddenProduct(ConstBitView h, ConstMatrix W, MutableMatrix product, Index lead = 0);
-// product = sigmoid(logits) Wᵀ.                                                                         [math.md (7)]
-void ProbabilityProduct(ConstMatrix logits, ConstMatrix W, MutableMatrix product, Index lead = 0);
-
-// sum += vᵀ h.       v: rows × visible, sum: visible × hidden.                                          [math.md (9)]
-void AccumulateOuter(ConstMatrix v, ConstBitView h, MutableMatrix sum);
-// sum += vᵀ sigmoid(logits).                                                                           [math.md (10)]
-void AccumulateProbabilityOuter(ConstMatrix v, ConstMatrix logits, MutableMatrix sum);
-
-// out = sigmoid(x).
-void Sigmoid(std::span<const float> x, std::span<float> out);
-
-// Where in the random streams a row draws: (step, chain) of a stream.
-struct DrawKey {
-  const Stream& stream;
-  std::uint64_t step;
-  std::uint32_t chain;
+// A range of rows.
+struct Rows {
+  Index first;
+  Index count;
 };
 
-// Standard normals for units 0, 1, ...
-void DrawNormals(const DrawKey& key, std::span<float> out);
+// --- packing
 
-// Bit `unit` of `row` is 1 with probability sigmoid(inverse_temperature · logits[unit]).                [math.md (4)]
-void DrawBernoulli(const DrawKey& key, std::span<const float> logits, float inverse_temperature, BitView h, Index row);
+// One panel of a matrix, with each row multiplied by its factor where there are factors; of its transpose; and back.
+void Pack(ConstMatrix from, Index panel, PanelView to, std::span<const float> row_factors = {});
+void PackTransposed(ConstMatrix from, Index panel, PanelView to);
+void Unpack(ConstPanelView from, Index panel, MutableMatrix to);
 
-// Sums of one row, in double.
-double SumSoftplus(std::span<const float> x);                             // Σ log(1 + exp x)
-double SumWhereSet(std::span<const float> x, ConstBitView h, Index row);  // Σ h x
-double SumScaledSquares(std::span<const float> v, std::span<const float> mu,
-                        std::span<const float> inverse_variance);  // Σ (v - mu)² / var
+// --- products
+
+// What becomes of the logits x of a group of hidden units. What is left empty is not wanted.
+struct HiddenResult {
+  PanelView logits;
+  PanelView probabilities;          // sigmoid(x)
+  BitView bits;                     // drawn, or, without `draw`, read
+  const DrawPlace* draw = nullptr;  // bit j is 1 with probability sigmoid(inverse_temperature · x)
+  float inverse_temperature = 1;
+  // Σ h x over the bits, and Σ log(1 + exp x): of row r in element group · stride + r.
+  double* active = nullptr;
+  double* softplus = nullptr;
+  Index stride = 0;
+};
+// x = b + v W, for one group of hidden units. b is padded with kNever.                                  [math.md (4)]
+void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result);
+inline constexpr float kNever = -1e30f;  // the logit of a unit that is never on
+
+// product = h Wᵀ and p Wᵀ, for one tile of visible units. W_transposed: hidden × visible.          [math.md (3), (7)]
+void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product);
+void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product);
+
+// sum += hᵀ v and pᵀ v, for one panel of visible units and the given hidden units, whose first is a multiple of
+// kPanel. sum: hidden × visible; h_transposed: hidden × rows.                                     [math.md (9), (10)]
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum);
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum);
+
+// The bits of one group of units, with rows and units exchanged.
+void TransposeBits(ConstBitView h, Index group, BitView transposed);
+
+// --- random numbers
+
+// out = standard normals for units 0, 1, ... of row `row` of the draws.
+void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out);
+
+// v' = m + keep ∘ (v - m) + noise ∘ ξ with m = μ + product, for one tile of visible units; v and `to` may be the same.
+struct VisibleMove {
+  const PanelRow& mu;
+  const PanelRow& keep;
+  const PanelRow& noise;
+};
+void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView v, ConstPanelView product, Index tile,
+                 Rows rows, PanelView to);
+
+// --- sums, in double
+
+// Of one panel, added to out[0] ... out[15]: Σ x, and Σ (v - μ) and Σ (v - μ)².
+void AddColumns(ConstPanelView x, Index panel, double* out);
+void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square);
+// out[k] += Σ_rows a b for column k of a panel.
+void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out);
+
+// What a rule of acceptance needs to know of a move's visible units; m = μ + product, m' = μ + product'.
+struct VisibleSums {
+  double from = 0;         // Σ (v - μ)²/2σ²
+  double to = 0;           // Σ (v' - μ)²/2σ²
+  double proposal = 0;     // Σ (r² - r̄²)/2noise², r = v' - m - keep(v - m), r̄ = v - m' - keep(v' - m')
+  double conditional = 0;  // Σ ((v - m)² - (v' - m)²)/2σ²
+};
+struct VisiblePair {
+  ConstPanelView v_from, product_from, v_to, product_to;
+};
+struct VisibleWeights {
+  const PanelRow& mu;
+  const PanelRow& keep;
+  const PanelRow& inverse_variance;
+  std::span<const double> inverse_noise;  // 1/2noise², 0 in the padding
+};
+// sums[r] += those of one tile, for the rows given.
+void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums);
 
 }  // namespace grbm::kernels

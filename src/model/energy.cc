@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "kernels/kernels.h"
+#include "model/packed.h"
 
 namespace grbm {
 
@@ -37,12 +37,42 @@ std::vector<double> VisibleGradient(const Model& model, std::span<const double> 
   return gradient;
 }
 
-// Calls body(row) for every row, on the pool, block by block.
-void ForRows(Index rows, ThreadPool& pool, const std::function<void(Index)>& body) {
-  const kernels::RowBlocks blocks(0, rows);
-  pool.ParallelFor(blocks.count(), [&](Index k) {
-    for (Index r = blocks.begin(k); r < blocks.end(k); ++r) body(r);
-  });
+kernels::Panels Packed(const Model& model, ConstMatrix v, ThreadPool& pool) {
+  CheckVisible(model, v, "visible states");
+  kernels::Panels panels(v.rows(), v.cols());
+  PackRows(v, panels, pool);
+  return panels;
+}
+
+// Of rows of v: Σ (v - μ)² / 2σ², less what `hidden` sums over the hidden units.
+std::vector<double> RowEnergies(const Model& model, ConstMatrix v, kernels::HiddenResult result,
+                                std::vector<double> HiddenSums::*hidden, ThreadPool& pool) {
+  HiddenSums sums;
+  sums.Prepare(v.rows(), model.hidden(), result);
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
+  sums.Finish();
+  std::vector<double> energies(Size(v.rows()));
+  for (Index r = 0; r < v.rows(); ++r) {
+    double quadratic = 0;
+    for (Index i = 0; i < v.cols(); ++i) {
+      const double d = double{v(r, i)} - double{model.mu()[Size(i)]};
+      quadratic += d * d * double{model.inverse_variance()[Size(i)]};
+    }
+    energies[Size(r)] = 0.5 * quadratic - (sums.*hidden)[Size(r)];
+  }
+  return energies;
+}
+
+// The logits of all rows, or what else `member` of a result stands for.
+Matrix HiddenMatrix(const Model& model, ConstMatrix v, kernels::PanelView kernels::HiddenResult::*member,
+                    ThreadPool& pool) {
+  kernels::Panels panels(v.rows(), model.hidden());
+  kernels::HiddenResult result;
+  result.*member = panels;
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
+  Matrix matrix(v.rows(), model.hidden());
+  UnpackRows(panels, matrix, pool);
+  return matrix;
 }
 
 }  // namespace
@@ -103,77 +133,54 @@ std::vector<double> MarginalEnergyGradient(const Model& model, std::span<const d
 
 std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, ThreadPool& pool) {
   CheckHidden(model, h, v.rows(), "hidden states");
-  const Matrix logits = HiddenLogits(model, v, pool);
-  std::vector<double> energies(Size(v.rows()));
-  ForRows(v.rows(), pool, [&](Index r) {
-    energies[Size(r)] = 0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
-                        kernels::SumWhereSet(logits.row(r), h, r);
-  });
-  return energies;
+  BitMatrix bits(h.rows(), h.units());
+  CopyRows(h, bits);
+  kernels::HiddenResult result;
+  result.bits = bits;
+  return RowEnergies(model, v, result, &HiddenSums::active, pool);
 }
 
 std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPool& pool) {
-  const Matrix logits = HiddenLogits(model, v, pool);
-  std::vector<double> energies(Size(v.rows()));
-  ForRows(v.rows(), pool, [&](Index r) {
-    energies[Size(r)] = 0.5 * kernels::SumScaledSquares(v.row(r), model.mu(), model.inverse_variance()) -
-                        kernels::SumSoftplus(logits.row(r));
-  });
-  return energies;
+  return RowEnergies(model, v, {}, &HiddenSums::softplus, pool);
 }
 
-Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool, std::uint32_t first_chain) {
-  CheckVisible(model, v, "visible states");
-  Matrix logits(v.rows(), model.hidden());
-  const kernels::RowBlocks blocks(first_chain, v.rows());
-  pool.ParallelFor(blocks.count(), [&](Index k) {
-    const Index first = blocks.begin(k);
-    const Index rows = blocks.end(k) - first;
-    kernels::Logits(v.Rows(first, rows), model.inverse_variance(), model.W(), model.b(),
-                    logits.view().Rows(first, rows), blocks.lead_of(k));
-  });
-  return logits;
+Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool) {
+  return HiddenMatrix(model, v, &kernels::HiddenResult::logits, pool);
 }
 
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool) {
-  Matrix probabilities = HiddenLogits(model, v, pool);
-  ForRows(v.rows(), pool, [&](Index r) { kernels::Sigmoid(probabilities.row(r), probabilities.row(r)); });
-  return probabilities;
+  return HiddenMatrix(model, v, &kernels::HiddenResult::probabilities, pool);
 }
 
-Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool, std::uint32_t first_chain) {
+Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
   CheckHidden(model, h, h.rows(), "hidden states");
-  Matrix mean(h.rows(), model.visible());
-  const kernels::RowBlocks blocks(first_chain, h.rows());
-  pool.ParallelFor(blocks.count(), [&](Index k) {
-    const Index first = blocks.begin(k);
-    const Index rows = blocks.end(k) - first;
-    kernels::HiddenProduct(h.Rows(first, rows), model.W(), mean.view().Rows(first, rows), blocks.lead_of(k));
+  const PackedWeights& weights = model.packed(pool);
+  kernels::Panels product(h.rows(), model.visible());
+  ForTiles(model.visible(), h.rows(), h.rows(), pool, [&](Index tile, kernels::Rows rows) {
+    kernels::HiddenProduct(h, weights.transposed(), tile, rows, product);
   });
-  ForRows(h.rows(), pool, [&](Index r) {
+  Matrix mean(h.rows(), model.visible());
+  UnpackRows(product, mean, pool);
+  pool.ParallelFor(h.rows(), [&](Index r) {
     for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
   });
   return mean;
 }
 
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool) {
-  return DrawHidden(HiddenLogits(model, v, pool, place.first_chain), place, pool);
-}
-
-BitMatrix DrawHidden(ConstMatrix logits, const DrawPlace& place, ThreadPool& pool) {
-  BitMatrix h(logits.rows(), logits.cols());
-  ForRows(logits.rows(), pool, [&](Index r) {
-    kernels::DrawBernoulli({place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, logits.row(r),
-                           1.0f, h, r);
-  });
+  BitMatrix h(v.rows(), model.hidden());
+  kernels::HiddenResult result;
+  result.bits = h;
+  result.draw = &place;
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
   return h;
 }
 
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool) {
-  Matrix v = VisibleMean(model, h, pool, place.first_chain);
-  ForRows(h.rows(), pool, [&](Index r) {
+  Matrix v = VisibleMean(model, h, pool);
+  pool.ParallelFor(h.rows(), [&](Index r) {
     std::vector<float> noise(Size(model.visible()));
-    kernels::DrawNormals({place.stream, place.step, place.first_chain + static_cast<std::uint32_t>(r)}, noise);
+    kernels::DrawNormals(place, r, noise);
     for (std::size_t i = 0; i < noise.size(); ++i) v.row(r)[i] += std::sqrt(model.variance()[i]) * noise[i];
   });
   return v;

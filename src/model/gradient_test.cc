@@ -98,7 +98,7 @@ TEST_P(Gradients, EnergyInEveryParameter) {
   EnergyStatistics statistics(model);
   statistics.Add(v, h, pool);
   const double n = static_cast<double>(v.rows());
-  ForEachParameter(statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
+  ForEachParameter(statistics.MeanGradient(pool), [&](const char* name, double analytic, const Pick& pick) {
     const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
       double sum = 0;
       for (Index r = 0; r < v.rows(); ++r) sum += Energy(m, Doubles(v.row(r)), Doubles(h, r));
@@ -109,10 +109,10 @@ TEST_P(Gradients, EnergyInEveryParameter) {
 }
 
 TEST_P(Gradients, MarginalEnergyInEveryParameter) {
-  EnergyStatistics statistics(model);
-  statistics.AddMarginal(v, HiddenLogits(model, v, pool), pool);
+  EnergyStatistics statistics(model, EnergyStatistics::Hidden::kProbability);
+  statistics.Add(v, pool);
   const double n = static_cast<double>(v.rows());
-  ForEachParameter(statistics.MeanGradient(), [&](const char* name, double analytic, const Pick& pick) {
+  ForEachParameter(statistics.MeanGradient(pool), [&](const char* name, double analytic, const Pick& pick) {
     const double slope = ParameterSlope(model.parameters(), pick, [&](const Model& m) {
       double sum = 0;
       for (Index r = 0; r < v.rows(); ++r) sum += MarginalEnergy(m, Doubles(v.row(r)));
@@ -142,7 +142,7 @@ TEST(EnergyStatistics, BatchesAddUpAndThreadsDoNotMatter) {
       const Index rows = cuts[c + 1] - cuts[c];
       statistics.Add(v.view().Rows(cuts[c], rows), h.view().Rows(cuts[c], rows), pool);
     }
-    return statistics.MeanGradient();
+    return statistics.MeanGradient(pool);
   };
   const Parameters whole = gradient(1, {0, 96});
   EXPECT_TRUE(whole == gradient(2, {0, 96}));
@@ -164,7 +164,7 @@ TEST(EnergyStatistics, ResetForgets) {
   used.Add(RandomVisible(9, 3, 4), RandomHidden(9, 4, 5), pool);
   used.Reset(model);
   used.Add(v, h, pool);
-  EXPECT_TRUE(fresh.MeanGradient() == used.MeanGradient());
+  EXPECT_TRUE(fresh.MeanGradient(pool) == used.MeanGradient(pool));
   EXPECT_EQ(used.count(), 6);
 }
 

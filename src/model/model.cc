@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
+#include <optional>
 
 #include "grbm/core/random.h"
 #include "kernels/kernels.h"
+#include "model/packed.h"
 
 namespace grbm {
 
@@ -36,8 +39,13 @@ Parameters::Parameters(Index visible, Index hidden)
       mu(static_cast<std::size_t>(visible)),
       log_var(static_cast<std::size_t>(visible)) {}
 
+struct Model::Packing {
+  std::once_flag once;
+  std::optional<PackedWeights> weights;
+};
+
 Model::Model(Parameters parameters, double variance_floor)
-    : parameters_(std::move(parameters)), variance_floor_(variance_floor) {
+    : parameters_(std::move(parameters)), variance_floor_(variance_floor), packing_(std::make_shared<Packing>()) {
   if (visible() < 1 || hidden() < 1) {
     throw DataError(fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
                                 visible(), hidden()));
@@ -80,11 +88,16 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
   const Stream stream(seed, Purpose::kInitialWeights);
   const auto deviation = static_cast<float>(std::sqrt(initial_variance / static_cast<double>(visible + hidden)));
   for (Index i = 0; i < visible; ++i) {
-    kernels::DrawNormals({stream, 0, static_cast<std::uint32_t>(i)}, parameters.W.row(i));
+    kernels::DrawNormals({stream, 0, 0}, i, parameters.W.row(i));
     for (float& w : parameters.W.row(i)) w *= deviation;
   }
   std::ranges::fill(parameters.log_var, static_cast<float>(std::log(initial_variance)));
   return Model(std::move(parameters), variance_floor);
+}
+
+const PackedWeights& Model::packed(ThreadPool& pool) const {
+  std::call_once(packing_->once, [&] { packing_->weights.emplace(*this, pool); });
+  return *packing_->weights;
 }
 
 Model Model::Tempered(double temperature) const {

@@ -47,45 +47,25 @@ class GibbsLangevin : public Transition {
 // The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1.               [math.md (20)]
 class JointlyAdjusted : public GibbsLangevin {
  public:
-  JointlyAdjusted(const Model& model, const SamplerOptions& options) : GibbsLangevin(model, options), model_(model) {}
+  using GibbsLangevin::GibbsLangevin;
 
   Acceptance acceptance() const override { return Acceptance::kStep; }
 
-  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
-    return (from.energies.energy - to.energies.energy) / temperature() + LogProposalRatio(model_, move, from, to) +
-           from.energies.log_hidden - to.energies.log_hidden;
+  double LogAcceptance(const StepSums& sums) const override {
+    return (sums.from.energy() - sums.to.energy()) / temperature() + sums.proposal + sums.from.log_hidden() -
+           sums.to.log_hidden();
   }
-
- private:
-  const Model& model_;
 };
 
-// Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ. With d = v - m and d' = v' - m the ratio is Σ ½
-// (d'² - d²) ((1 - keep²)/noise² - 1/τσ²).                                                             [math.md (22)]
+// Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ.                                   [math.md (22)]
 class ConditionallyAdjusted : public GibbsLangevin {
  public:
-  ConditionallyAdjusted(const Model& model, const SamplerOptions& options)
-      : GibbsLangevin(model, options), model_(model) {}
+  using GibbsLangevin::GibbsLangevin;
 
   Acceptance acceptance() const override { return Acceptance::kVisible; }
   double hidden_temperature() const override { return temperature(); }
 
-  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
-    double sum = 0;
-    for (std::size_t i = 0; i < from.visible.size(); ++i) {
-      const double mean = double{model_.mu()[i]} + double{from.product[i]};
-      const double before = double{from.visible[i]} - mean;
-      const double after = double{to.visible[i]} - mean;
-      const double keep = move.keep[i];
-      const double noise = move.noise[i];
-      const double target = temperature() * double{model_.variance()[i]};
-      sum += 0.5 * (after - before) * (after + before) * ((1 - keep) * (1 + keep) / (noise * noise) - 1 / target);
-    }
-    return sum;
-  }
-
- private:
-  const Model& model_;
+  double LogAcceptance(const StepSums& sums) const override { return sums.conditional / temperature() + sums.proposal; }
 };
 
 }  // namespace

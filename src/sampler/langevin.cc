@@ -33,9 +33,8 @@ class Langevin : public Transition {
   }
 
   // Against exp(-Ẽ/τ).                                                                                 [math.md (24)]
-  double LogAcceptance(const Move& move, const RowState& from, const RowState& to) const override {
-    return (from.energies.energy - to.energies.energy) / options_.temperature +
-           LogProposalRatio(model_, move, from, to);
+  double LogAcceptance(const StepSums& sums) const override {
+    return (sums.from.marginal_energy() - sums.to.marginal_energy()) / options_.temperature + sums.proposal;
   }
 
  private:

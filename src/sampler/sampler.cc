@@ -7,11 +7,17 @@
 #include <limits>
 
 #include "grbm/model/energy.h"
-#include "kernels/kernels.h"
+#include "model/packed.h"
+#include "model/state_sums.h"
 #include "sampler/schedule.h"
 #include "sampler/transition.h"
 
 namespace grbm {
+
+using kernels::PanelCount;
+using kernels::PanelRow;
+using kernels::Panels;
+using kernels::Rows;
 
 namespace {
 
@@ -35,163 +41,226 @@ std::unique_ptr<Transition> MakeTransition(const Model& model, const SamplerOpti
 
 // States of all chains, with what has been computed of them.
 struct States {
-  Matrix visible;
+  Panels visible;
   BitMatrix hidden;
-  Matrix logits;
-  Matrix product;  // W h, or W p(h|v)
-  std::vector<RowEnergies> energies;
+  Panels probabilities;  // p(h | v), where wanted
+  Panels product;        // W h, or W p(h|v)
+  HiddenSums sums;       // where the rule of acceptance is kStep
 
   States() = default;
-  States(Index rows, const Model& model)
+  States(Index rows, const Model& model, bool with_probabilities)
       : visible(rows, model.visible()),
         hidden(rows, model.hidden()),
-        logits(rows, model.hidden()),
-        product(rows, model.visible()),
-        energies(Size(rows)) {}
+        probabilities(with_probabilities ? rows : 0, model.hidden()),
+        product(rows, model.visible()) {}
 
-  RowState Row(Index r) const { return {visible.row(r), product.row(r), energies[Size(r)]}; }
-
-  void CopyRow(const States& from, Index r) {
-    CopyRows(from.visible.view().Rows(r, 1), visible.view().Rows(r, 1));
-    CopyRows(from.hidden.view().Rows(r, 1), hidden.view().Rows(r, 1));
-    CopyRows(from.logits.view().Rows(r, 1), logits.view().Rows(r, 1));
-    CopyRows(from.product.view().Rows(r, 1), product.view().Rows(r, 1));
-    energies[Size(r)] = from.energies[Size(r)];
+  bool Fits(Index rows, const Model& model, bool with_probabilities) const {
+    return visible.rows() == rows && visible.cols() == model.visible() && hidden.units() == model.hidden() &&
+           probabilities.rows() == (with_probabilities ? rows : 0);
   }
 };
 
+void CopyLines(const Panels& from, Index tile, Index row, Panels& to) {
+  for (Index p = 0; p < kernels::GroupPanels(from.cols(), tile); ++p) {
+    const Index panel = tile * kernels::kGroupPanels + p;
+    std::copy_n(from.view().line(panel, row), kernels::kPanel, to.view().line(panel, row));
+  }
+}
+
 }  // namespace
 
-// The chains' states, and one step of a block of them.
+// The chains' states, and one step of them.
 struct Sampler::Workspace {
-  kernels::RowBlocks blocks{0, 0};
-  std::uint32_t first_chain = 0;
-  States now;
-  States proposed;
-  std::vector<std::uint8_t> accepted;
-
   // What a step needs to know.
   struct Step {
     const Model& model;
+    const PackedWeights& weights;
     const Transition& transition;
-    const Move& move;
-    std::uint64_t place;  // in the random streams
     bool adjust;
-    Stream visible;
-    Stream hidden;
-    Stream accept;
+    DrawPlace visible;
+    DrawPlace hidden;
+    DrawPlace accept;
 
     bool marginal() const { return transition.hidden() == Transition::Hidden::kProbability; }
+    // Whether the sums and the product of a state are kept up to date, and not made when they are needed.
+    bool keeps_all() const { return transition.acceptance() == Transition::Acceptance::kStep; }
   };
 
-  void Prepare(const Model& model, const Chains& chains, bool adjusted) {
+  explicit Workspace(ThreadPool& p) : pool(p) {}
+
+  ThreadPool& pool;
+  States now;
+  States proposed;
+  std::vector<std::uint8_t> accepted;
+  // The move, padded.
+  PanelRow keep;
+  PanelRow noise;
+  std::vector<double> inverse_noise;
+  std::vector<kernels::VisibleSums> visible_sums;  // by tile and row
+
+  void Prepare(const Model& model, const Chains& chains, bool adjusted, bool with_probabilities) {
     const Index rows = chains.count();
-    const auto fits = [&](const States& states) {
-      return states.visible.rows() == rows && states.visible.cols() == model.visible() &&
-             states.hidden.units() == model.hidden();
-    };
-    if (!fits(now)) now = States(rows, model);
-    if (adjusted && !fits(proposed)) proposed = States(rows, model);
+    for (States* states : {&now, &proposed}) {
+      const bool used = states == &now || adjusted;
+      if (used && !states->Fits(rows, model, with_probabilities)) *states = States(rows, model, with_probabilities);
+    }
     accepted.assign(Size(rows), 1);
-    first_chain = chains.first;
-    blocks = kernels::RowBlocks(first_chain, rows);
-    CopyRows(chains.visible, now.visible);
+    PackRows(chains.visible, now.visible, pool);
     CopyRows(chains.hidden, now.hidden);
   }
 
-  template <typename View>
-  auto Rows(View&& matrix, Index block) const {
-    return matrix.view().Rows(blocks.begin(block), blocks.end(block) - blocks.begin(block));
-  }
-  template <typename Body>
-  void ForChains(Index block, const Body& body) const {
-    for (Index r = blocks.begin(block); r < blocks.end(block); ++r) body(r);
-  }
-  std::uint32_t Chain(Index row) const { return first_chain + static_cast<std::uint32_t>(row); }
-
-  // x = b + Wᵀ(v/σ²).
-  void UpdateLogits(const Step& s, States& states, Index block) const {
-    kernels::Logits(Rows(states.visible, block), s.model.inverse_variance(), s.model.W(), s.model.b(),
-                    Rows(states.logits, block), blocks.lead_of(block));
-  }
-  // W h, or W p(h|v).
-  void UpdateProduct(const Step& s, States& states, Index block) const {
-    if (s.marginal()) {
-      kernels::ProbabilityProduct(Rows(states.logits, block), s.model.W(), Rows(states.product, block),
-                                  blocks.lead_of(block));
-    } else {
-      kernels::HiddenProduct(Rows(states.hidden, block), s.model.W(), Rows(states.product, block),
-                             blocks.lead_of(block));
+  void SetMove(const Move& move) {
+    keep = PanelRow(move.keep);
+    noise = PanelRow(move.noise);
+    inverse_noise.assign(Size(PanelCount(static_cast<Index>(move.noise.size())) * kernels::kPanel), 0.0);
+    for (std::size_t i = 0; i < move.noise.size(); ++i) {
+      inverse_noise[i] = 0.5 / (double{move.noise[i]} * double{move.noise[i]});
     }
   }
-  void UpdateEnergies(const Step& s, States& states, Index block) const {
-    ForChains(block, [&](Index r) {
-      states.energies[Size(r)] =
-          s.marginal() ? MarginalEnergies(s.model, states.visible.row(r), states.logits.row(r))
-                       : JointEnergies(s.model, states.visible.row(r), states.logits.row(r), states.hidden, r);
-    });
+
+  // Tiles of visible units, with all rows at once unless that leaves threads idle.
+  template <typename Body>
+  void ForVisible(const Body& body) {
+    const Index rows = now.visible.rows();
+    const Index tiles = kernels::GroupCount(now.visible.cols());
+    const Index ranges = (2 * pool.threads() + tiles - 1) / tiles;
+    ForTiles(now.visible.cols(), rows, pool.threads() == 1 ? rows : std::max(kLeastRows, (rows + ranges - 1) / ranges),
+             pool, body);
+  }
+  static constexpr Index kLeastRows = 128;  // that are worth a table of sums
+
+  // p(h | v) or h ~ p(h | v), and what else is wanted of v's logits.
+  void UpdateHiddenOf(const Step& s, States& states, bool draw) {
+    kernels::HiddenResult result;
+    if (states.probabilities.rows() > 0) result.probabilities = states.probabilities;
+    if (!s.marginal()) result.bits = states.hidden;
+    if (draw) {
+      result.bits = states.hidden;
+      result.draw = &s.hidden;
+      result.inverse_temperature = static_cast<float>(1 / s.transition.hidden_temperature());
+    }
+    if (s.keeps_all()) states.sums.Prepare(states.visible.rows(), states.hidden.units(), result);
+    UpdateHidden(s.weights, states.visible, result, pool);
+    if (s.keeps_all()) states.sums.Finish();
+  }
+  // W h, or W p(h|v), of one tile.
+  void UpdateProduct(const Step& s, States& states, Index tile, Rows rows) const {
+    if (s.marginal()) {
+      kernels::ProbabilityProduct(states.probabilities, s.weights.transposed(), tile, rows, states.product);
+    } else {
+      kernels::HiddenProduct(states.hidden, s.weights.transposed(), tile, rows, states.product);
+    }
+  }
+  // v' = m + keep (v - m) + noise ξ, of one tile.
+  void MoveVisible(const Step& s, States& to, Index tile, Rows rows) const {
+    kernels::MoveVisible(s.visible, {s.weights.mu(), keep, noise}, now.visible, now.product, tile, rows, to.visible);
+  }
+  void SumVisible(const Step& s, const Panels& product_to, Index tile, Rows rows) {
+    kernels::VisibleSums* const sums = visible_sums.data() + tile * now.visible.rows();
+    std::fill_n(sums + rows.first, rows.count, kernels::VisibleSums());
+    kernels::AddVisibleSums({now.visible, now.product, proposed.visible, product_to},
+                            {s.weights.mu(), keep, s.weights.inverse_variance(), inverse_noise}, tile, rows, sums);
   }
 
-  // v' = m + keep (v - m) + noise ξ.
-  void MoveVisible(const Step& s, States& to, Index block) const {
-    static thread_local std::vector<float> xi;
-    xi.resize(Size(s.model.visible()));
-    ForChains(block, [&](Index r) {
-      kernels::DrawNormals({s.visible, s.place, Chain(r)}, xi);
-      const std::span<const float> v = now.visible.row(r);
-      const std::span<const float> product = now.product.row(r);
-      const std::span<float> out = to.visible.row(r);
-      for (std::size_t i = 0; i < xi.size(); ++i) {
-        const float mean = s.model.mu()[i] + product[i];
-        out[i] = mean + s.move.keep[i] * (v[i] - mean) + s.move.noise[i] * xi[i];
+  // What the first step needs of the first state.
+  void Start(const Step& s) {
+    const Index rows = now.visible.rows();
+    if (s.transition.acceptance() != Transition::Acceptance::kNone) {
+      visible_sums.resize(Size(kernels::GroupCount(now.visible.cols()) * rows));
+    }
+    if (s.marginal() || s.keeps_all()) UpdateHiddenOf(s, now, false);
+    if (s.keeps_all()) ForVisible([&](Index tile, Rows range) { UpdateProduct(s, now, tile, range); });
+  }
+
+  void Decide(const Step& s) {
+    const Index rows = now.visible.rows();
+    for (Index r = 0; r < rows; ++r) {
+      kernels::VisibleSums sum;
+      for (Index tile = 0; tile < kernels::GroupCount(now.visible.cols()); ++tile) {
+        const kernels::VisibleSums& part = visible_sums[Size(tile * rows + r)];
+        sum.from += part.from;
+        sum.to += part.to;
+        sum.proposal += part.proposal;
+        sum.conditional += part.conditional;
       }
+      const auto state = [&](const States& states, double quadratic) {
+        if (!s.keeps_all()) return StepSums::State{quadratic, 0, 0};
+        return StepSums::State{quadratic, states.sums.active[Size(r)], states.sums.softplus[Size(r)]};
+      };
+      const double log_ratio =
+          s.transition.LogAcceptance({state(now, sum.from), state(proposed, sum.to), sum.proposal, sum.conditional});
+      const double u = s.accept.stream.UniformDouble(s.accept.step, s.accept.first_chain + static_cast<std::uint32_t>(r));
+      accepted[Size(r)] = std::log(u) < log_ratio ? 1 : 0;
+    }
+  }
+
+  // Calls body(row) for the rows that stay where they are.
+  template <typename Body>
+  void ForRejected(Rows rows, const Body& body) const {
+    for (Index r = rows.first; r < rows.first + rows.count; ++r) {
+      if (accepted[Size(r)] == 0) body(r);
+    }
+  }
+
+  // The proposed states become the present ones, with those of the rejected rows put back.
+  void TakeProposed() {
+    const Rows all{0, now.visible.rows()};
+    ForVisible([&](Index tile, Rows rows) {
+      ForRejected(rows, [&](Index r) {
+        CopyLines(now.visible, tile, r, proposed.visible);
+        CopyLines(now.product, tile, r, proposed.product);
+      });
     });
-  }
-
-  // h ~ p(h | v).
-  void DrawHidden(const Step& s, States& states, Index block) const {
-    const auto inverse_temperature = static_cast<float>(1 / s.transition.hidden_temperature());
-    ForChains(block, [&](Index r) {
-      kernels::DrawBernoulli({s.hidden, s.place, Chain(r)}, states.logits.row(r), inverse_temperature, states.hidden,
-                             r);
+    pool.ParallelFor(now.hidden.view().groups(), [&](Index group) {
+      ForRejected(all, [&](Index r) {
+        proposed.hidden.view().word(r, group) = now.hidden.view().word(r, group);
+        if (now.probabilities.rows() > 0) CopyLines(now.probabilities, group, r, proposed.probabilities);
+      });
     });
+    ForRejected(all, [&](Index r) {
+      proposed.sums.active[Size(r)] = now.sums.active[Size(r)];
+      proposed.sums.softplus[Size(r)] = now.sums.softplus[Size(r)];
+    });
+    std::swap(now, proposed);
   }
 
-  // All that follows from v.
-  void UpdateFromVisible(const Step& s, States& states, Index block) const {
-    UpdateLogits(s, states, block);
-    if (!s.marginal()) DrawHidden(s, states, block);
-    UpdateProduct(s, states, block);
-    if (s.transition.acceptance() == Transition::Acceptance::kStep) UpdateEnergies(s, states, block);
-  }
-
-  bool Accept(const Step& s, Index r) {
-    const double log_ratio = s.transition.LogAcceptance(s.move, now.Row(r), proposed.Row(r));
-    const bool accept = std::log(s.accept.UniformDouble(s.place, Chain(r))) < log_ratio;
-    accepted[Size(r)] = accept ? 1 : 0;
-    return accept;
-  }
-
-  void Advance(const Step& s, Index block) {
-    switch (s.adjust ? s.transition.acceptance() : Transition::Acceptance::kNone) {
+  void Advance(const Step& s) {
+    switch (s.transition.acceptance()) {
       case Transition::Acceptance::kNone:
-        MoveVisible(s, now, block);
-        UpdateFromVisible(s, now, block);
+        ForVisible([&](Index tile, Rows rows) {
+          UpdateProduct(s, now, tile, rows);
+          MoveVisible(s, now, tile, rows);
+        });
+        UpdateHiddenOf(s, now, !s.marginal());
         break;
       case Transition::Acceptance::kVisible:
-        MoveVisible(s, proposed, block);
-        CopyRows(Rows(now.product, block), Rows(proposed.product, block));
-        ForChains(block, [&](Index r) {
-          if (Accept(s, r)) CopyRows(proposed.visible.view().Rows(r, 1), now.visible.view().Rows(r, 1));
+        ForVisible([&](Index tile, Rows rows) {
+          UpdateProduct(s, now, tile, rows);
+          MoveVisible(s, proposed, tile, rows);
+          if (s.adjust) SumVisible(s, now.product, tile, rows);
         });
-        UpdateFromVisible(s, now, block);
+        if (s.adjust) {
+          Decide(s);
+          ForVisible([&](Index tile, Rows rows) {
+            ForRejected(rows, [&](Index r) { CopyLines(now.visible, tile, r, proposed.visible); });
+          });
+        }
+        std::swap(now.visible, proposed.visible);
+        UpdateHiddenOf(s, now, true);
         break;
       case Transition::Acceptance::kStep:
-        MoveVisible(s, proposed, block);
-        UpdateFromVisible(s, proposed, block);
-        ForChains(block, [&](Index r) {
-          if (Accept(s, r)) now.CopyRow(proposed, r);
+        ForVisible([&](Index tile, Rows rows) { MoveVisible(s, proposed, tile, rows); });
+        UpdateHiddenOf(s, proposed, !s.marginal());
+        ForVisible([&](Index tile, Rows rows) {
+          UpdateProduct(s, proposed, tile, rows);
+          if (s.adjust) SumVisible(s, proposed.product, tile, rows);
         });
+        if (s.adjust) {
+          Decide(s);
+          TakeProposed();
+        } else {
+          std::swap(now, proposed);
+        }
         break;
     }
   }
@@ -216,7 +285,7 @@ Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& 
       options_(options),
       pool_(pool),
       on_unstable_(on_unstable),
-      workspace_(std::make_unique<Workspace>()) {
+      workspace_(std::make_unique<Workspace>(pool)) {
   Set(model, options);
 }
 
@@ -238,7 +307,8 @@ void Sampler::Set(const Model& model, const SamplerOptions& options) {
   transition_ = MakeTransition(model, options_);
 }
 
-std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer* observer) {
+std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer* observer,
+                                 EnergyStatistics* statistics) {
   CheckVisible(*model_, chains.visible, "chains");
   CheckHidden(*model_, chains.hidden, chains.count(), "chains");
   const auto steps = static_cast<std::uint64_t>(options_.steps);
@@ -251,48 +321,51 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   if (chains.count() == 0) return {};
 
   Workspace& work = *workspace_;
-  const Transition::Acceptance acceptance = transition_->acceptance();
-  work.Prepare(*model_, chains, acceptance != Transition::Acceptance::kNone);
+  const bool marginal = transition_->hidden() == Transition::Hidden::kProbability;
+  const bool of_probabilities =
+      statistics != nullptr && statistics->hidden() == EnergyStatistics::Hidden::kProbability;
+  GRBM_CHECK(statistics == nullptr || !marginal || of_probabilities);
+  work.Prepare(*model_, chains, transition_->acceptance() != Transition::Acceptance::kNone,
+               marginal || of_probabilities);
+  const PackedWeights& weights = model_->packed(pool_);
   const auto step_at = [&](std::int64_t t) {
+    work.SetMove(transition_->MoveAt(t));
+    const auto draw = [&](Purpose purpose) {
+      return DrawPlace{Stream(place.seed, purpose), place.first_step + static_cast<std::uint64_t>(t), chains.first};
+    };
     return Workspace::Step{*model_,
+                           weights,
                            *transition_,
-                           transition_->MoveAt(t),
-                           place.first_step + static_cast<std::uint64_t>(t),
                            t >= options_.adjust_after,
-                           Stream(place.seed, Purpose::kVisible),
-                           Stream(place.seed, Purpose::kHidden),
-                           Stream(place.seed, Purpose::kAccept)};
+                           draw(Purpose::kVisible),
+                           draw(Purpose::kHidden),
+                           draw(Purpose::kAccept)};
   };
 
-  // The first state: what the first move needs of it.
-  const Workspace::Step first = step_at(0);
-  const bool energies = acceptance == Transition::Acceptance::kStep;
-  pool_.ParallelFor(work.blocks.count(), [&](Index block) {
-    if (first.marginal() || energies) work.UpdateLogits(first, work.now, block);
-    work.UpdateProduct(first, work.now, block);
-    if (energies) work.UpdateEnergies(first, work.now, block);
-  });
-
+  work.Start(step_at(0));
   std::vector<double> accepted_share;
+  Matrix visible;  // for the observer
   for (std::int64_t t = 0; t < options_.steps; ++t) {
-    const Workspace::Step step = step_at(t);
-    pool_.ParallelFor(work.blocks.count(), [&](Index block) { work.Advance(step, block); });
-
+    work.Advance(step_at(t));
     accepted_share.push_back(static_cast<double>(std::ranges::count(work.accepted, 1)) /
                              static_cast<double>(chains.count()));
-    if (observer != nullptr && t >= place.burn_in) {
-      observer->OnStep({t + 1, chains.first, work.now.visible,
-                        step.marginal() ? ConstBitView() : ConstBitView(work.now.hidden.view()), work.now.logits,
+    if (t < place.burn_in) continue;
+    if (statistics != nullptr && of_probabilities) {
+      statistics->sums().Add(work.now.visible, work.now.probabilities.view(), pool_);
+    } else if (statistics != nullptr) {
+      statistics->sums().Add(work.now.visible, work.now.hidden.view(), pool_);
+    }
+    if (observer != nullptr) {
+      if (visible.rows() == 0) visible = Matrix(chains.count(), model_->visible());
+      UnpackRows(work.now.visible, visible, pool_);
+      observer->OnStep({t + 1, chains.first, visible, marginal ? ConstBitView() : ConstBitView(work.now.hidden.view()),
                         work.accepted});
     }
   }
 
   // Langevin leaves a hidden state behind, too: drawn once, from p(h | v).
-  if (first.marginal()) {
-    const Workspace::Step last = step_at(options_.steps - 1);
-    pool_.ParallelFor(work.blocks.count(), [&](Index block) { work.DrawHidden(last, work.now, block); });
-  }
-  CopyRows(work.now.visible, chains.visible);
+  if (marginal) work.UpdateHiddenOf(step_at(options_.steps - 1), work.now, true);
+  UnpackRows(work.now.visible, chains.visible, pool_);
   CopyRows(work.now.hidden, chains.hidden);
   return accepted_share;
 }
@@ -311,14 +384,12 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
                    std::uint64_t step) {
   Matrix noise(count, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
-  pool.ParallelFor(count, [&](Index r) {
-    kernels::DrawNormals({stream, step, first + static_cast<std::uint32_t>(r)}, noise.row(r));
-  });
+  pool.ParallelFor(count, [&](Index r) { kernels::DrawNormals({stream, step, first}, r, noise.row(r)); });
   return ChainsFrom(model, noise, seed, pool, first, step);
 }
 
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {
-  return options.final == Final::kMean ? VisibleMean(model, chains.hidden, pool, chains.first) : chains.visible;
+  return options.final == Final::kMean ? VisibleMean(model, chains.hidden, pool) : chains.visible;
 }
 
 }  // namespace grbm

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -25,23 +24,22 @@ struct Move {
   explicit Move(Index visible) : keep(static_cast<std::size_t>(visible)), noise(static_cast<std::size_t>(visible)) {}
 };
 
-struct RowEnergies {
-  double energy = 0;      // E(v, h); Ẽ(v) where there is no hidden state
-  double log_hidden = 0;  // log p(h | v) at temperature 1; 0 where there is no hidden state
-};
+// What a rule of acceptance knows of a step from (v, h) to (v', h'), x being the logits of p(h | v), m = μ + W h (or
+// μ + W p(h|v)) the mean of the move and m' that of the way back.
+struct StepSums {
+  struct State {
+    double quadratic = 0;  // Σ (v - μ)²/2σ²
+    double active = 0;     // Σ h x; 0 where there is no hidden state
+    double softplus = 0;   // Σ log(1 + exp x)
 
-// From the logits x of p(h|v): E = Σ (v-μ)²/2σ² - h·x and log p(h|v) = h·x - Σ softplus(x). [math.md (21)] `hidden`
-// has the state in its row `row`.
-RowEnergies JointEnergies(const Model& model, std::span<const float> visible, std::span<const float> logits,
-                          ConstBitView hidden, Index row);
-// Ẽ = Σ (v-μ)²/2σ² - Σ softplus(x).                                                                     [math.md (5)]
-RowEnergies MarginalEnergies(const Model& model, std::span<const float> visible, std::span<const float> logits);
-
-// One chain's state, with what has been computed of it.
-struct RowState {
-  std::span<const float> visible;  // v
-  std::span<const float> product;  // W h, or W p(h|v) for Langevin
-  RowEnergies energies;            // where the rule of acceptance is kStep
+    double energy() const { return quadratic - active; }             // E                               [math.md (21)]
+    double marginal_energy() const { return quadratic - softplus; }  // Ẽ                                [math.md (5)]
+    double log_hidden() const { return active - softplus; }          // log p(h | v) at temperature 1   [math.md (21)]
+  };
+  State from;
+  State to;
+  double proposal = 0;     // log q(v|v') - log q(v'|v), the reverse against the forward move
+  double conditional = 0;  // Σ ((v - m)² - (v' - m)²)/2σ²: log N(v'; m, σ²) - log N(v; m, σ²)
 };
 
 class Transition {
@@ -61,19 +59,14 @@ class Transition {
   // The move of step 0, 1, ...
   virtual const Move& MoveAt(std::int64_t step) = 0;
 
-  // log of the acceptance ratio of a move. For kVisible, `to` has the product of `from` and no energies.
-  virtual double LogAcceptance(const Move& /*move*/, const RowState& /*from*/, const RowState& /*to*/) const {
-    return 0;
-  }
+  // log of the acceptance ratio of a step. For kVisible, h and with it the mean stay as they are, and only `proposal`
+  // and `conditional` are known.
+  virtual double LogAcceptance(const StepSums& /*sums*/) const { return 0; }
 };
 
 std::unique_ptr<Transition> MakeGibbs(const Model& model, const SamplerOptions& options);
 std::unique_ptr<Transition> MakePartialGibbs(const Model& model, const SamplerOptions& options);
 std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerOptions& options);
 std::unique_ptr<Transition> MakeLangevin(const Model& model, const SamplerOptions& options);
-
-// log q(v|v') - log q(v'|v) of the move, the reverse against the forward proposal, each with its own mean: Σ (r² -
-// r̄²) / 2 noise², r = v' - m - keep(v - m), r̄ = v - m' - keep(v' - m').
-double LogProposalRatio(const Model& model, const Move& move, const RowState& from, const RowState& to);
 
 }  // namespace grbm

@@ -4,41 +4,11 @@
 #include <numeric>
 
 #include "grbm/model/energy.h"
+#include "model/state_sums.h"
 
 namespace grbm {
 
 namespace {
-
-// Adds every state of the chains to the negative statistics as it passes.
-class Accumulate : public Observer {
- public:
-  Accumulate(EnergyStatistics& statistics, bool marginal, ThreadPool& pool)
-      : statistics_(statistics), marginal_(marginal), pool_(pool) {}
-
-  void OnStep(const ChainState& state) override {
-    if (marginal_) {
-      statistics_.AddMarginal(state.visible, state.logits, pool_);
-    } else {
-      statistics_.Add(state.visible, state.hidden, pool_);
-    }
-  }
-
- private:
-  EnergyStatistics& statistics_;
-  bool marginal_;
-  ThreadPool& pool_;
-};
-
-double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
-  double sum = 0;
-  for (Index r = 0; r < a.rows(); ++r) {
-    for (Index i = 0; i < a.cols(); ++i) {
-      const double d = double{a(r, i)} - double{b(r, i)};
-      sum += d * d;
-    }
-  }
-  return sum / static_cast<double>(a.rows() * a.cols());
-}
 
 double MeanBit(ConstBitView h) {
   Index set = 0;
@@ -46,17 +16,6 @@ double MeanBit(ConstBitView h) {
     for (Index r = 0; r < h.rows(); ++r) set += std::popcount(h.word(r, g));
   }
   return static_cast<double>(set) / static_cast<double>(h.rows() * h.units());
-}
-
-Parameters Difference(Parameters a, const Parameters& b) {
-  const auto subtract = [](std::span<float> x, std::span<const float> y) {
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] -= y[k];
-  };
-  subtract(a.W.values(), b.W.values());
-  subtract(a.b, b.b);
-  subtract(a.mu, b.mu);
-  subtract(a.log_var, b.log_var);
-  return a;
 }
 
 }  // namespace
@@ -80,39 +39,58 @@ Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint6
 
 Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data,
                                  std::uint64_t update) {
+  const auto hidden = sampler.method == Method::kLangevin || options_.hidden == HiddenKind::kProbability
+                          ? EnergyStatistics::Hidden::kProbability
+                          : EnergyStatistics::Hidden::kState;
   if (!positive_) {
-    positive_ = std::make_unique<EnergyStatistics>(model);
-    negative_ = std::make_unique<EnergyStatistics>(model);
+    positive_ = std::make_unique<EnergyStatistics>(model, hidden);
+    negative_ = std::make_unique<EnergyStatistics>(model, hidden);
     sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow);
   } else {
     positive_->Reset(model);
     negative_->Reset(model);
     sampler_->Set(model, sampler);
   }
-  const bool marginal = sampler.method == Method::kLangevin || options_.hidden == HiddenKind::kProbability;
+  report_.unstable_units = sampler_->stability().unstable;
 
   // Step 1. The positive phase: v from the data, h ~ p(h | v).
-  const Matrix logits = HiddenLogits(model, data, pool_);
-  const BitMatrix h = DrawHidden(logits, {Stream(seed_, Purpose::kPositiveHidden), update, 0}, pool_);
-  if (marginal) {
-    positive_->AddMarginal(data, logits, pool_);
-  } else {
-    positive_->Add(data, h, pool_);
-  }
-  report_.hidden_activity = MeanBit(h);
-  report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
-  report_.unstable_units = sampler_->stability().unstable;
+  AddData(model, data, update);
 
   // Step 2. The negative phase: the mean over all steps of the chains after the burn-in.
   Chains chains = StartChains(model, data, update);
-  Accumulate accumulate(*negative_, marginal, pool_);
   const std::uint64_t first_step = update * static_cast<std::uint64_t>(sampler.steps);
-  const auto accepted =
-      sampler_->Run(chains, {.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in}, &accumulate);
+  const RunPlace place{.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in};
+  const auto accepted = sampler_->Run(chains, place, nullptr, negative_.get());
   report_.acceptance = std::reduce(accepted.begin(), accepted.end()) / static_cast<double>(accepted.size());
   if (options_.algorithm == Algorithm::kPcd) chains_ = std::move(chains);
 
-  return Difference(positive_->MeanGradient(), negative_->MeanGradient());
+  Parameters gradient(model.visible(), model.hidden());
+  positive_->AddMeanGradient(1, gradient, pool_);
+  negative_->AddMeanGradient(-1, gradient, pool_);
+  return gradient;
+}
+
+void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t update) {
+  CheckVisible(model, data, "data");
+  const PackedWeights& weights = model.packed(pool_);
+  kernels::Panels v(data.rows(), model.visible());
+  PackRows(data, v, pool_);
+  BitMatrix h(data.rows(), model.hidden());
+  const DrawPlace draw{Stream(seed_, Purpose::kPositiveHidden), update, 0};
+  kernels::HiddenResult result;
+  result.bits = h;
+  result.draw = &draw;
+  const bool of_probabilities = positive_->hidden() == EnergyStatistics::Hidden::kProbability;
+  kernels::Panels p(of_probabilities ? data.rows() : 0, model.hidden());
+  if (of_probabilities) result.probabilities = p;
+  UpdateHidden(weights, v, result, pool_);
+  if (of_probabilities) {
+    positive_->sums().Add(v, p.view(), pool_);
+  } else {
+    positive_->sums().Add(v, ConstBitView(h), pool_);
+  }
+  report_.hidden_activity = MeanBit(h);
+  report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
 }
 
 }  // namespace grbm

@@ -129,12 +129,10 @@ void Prepare(const RunRequest& request, const Dataset& data, ThreadPool& pool) {
     return;
   }
   WriteFileAtomically(ConfigPath(request.folder), ConfigText(request.config));
-  const Backend backend = DescribeBackend();
   json manifest;
   manifest["grbm_version"] = Version();
   manifest["seed"] = request.seed;
-  manifest["cpu_target"] = backend.cpu_target;
-  manifest["blas"] = backend.blas;
+  manifest["cpu_target"] = CpuTarget();
   manifest["threads"] = pool.threads();
   manifest["data"] = {{"source", data.source()}, {"rows", data.rows()}, {"visible", data.visible()}};
   // Last: with it, the folder is a run.

@@ -187,4 +187,7 @@ class BitMatrix {
 void CopyRows(ConstMatrix src, MutableMatrix dst);
 void CopyRows(ConstBitView src, BitView dst);
 
+// The mean of (a - b)² over all elements; both are of one shape.
+double MeanSquaredDifference(ConstMatrix a, ConstMatrix b);
+
 }  // namespace grbm

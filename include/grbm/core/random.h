@@ -44,6 +44,12 @@ inline double UniformDouble(std::uint32_t high, std::uint32_t low) {
 // Two independent standard normals by Box and Muller. The radius comes from all 32 bits: |z| reaches 6.7.
 std::pair<float, float> NormalPair(std::uint32_t radius, std::uint32_t angle);
 
+// All that a stream fixes at one step: the key, and the counter's last two words.
+struct PhiloxKey {
+  PhiloxWords counter;  // [0] and [1] are left to the counter and the chain
+  std::array<std::uint32_t, 2> key;
+};
+
 class Stream {
  public:
   // Draws cover tiles of kTile units: counter kLanes·tile + lane gives, in its word w, unit kTile·tile + kLanes·w +
@@ -55,6 +61,7 @@ class Stream {
 
   Stream(std::uint64_t seed, Purpose purpose) : seed_(seed), purpose_(purpose) {}
 
+  PhiloxKey Key(std::uint64_t step) const;
   // The four words at (step, chain, counter).
   PhiloxWords Words(std::uint64_t step, std::uint32_t chain, std::uint32_t counter) const;
 
@@ -67,6 +74,13 @@ class Stream {
  private:
   std::uint64_t seed_;
   Purpose purpose_;
+};
+
+// Where the rows of a matrix draw: row r as chain first_chain + r, at `step` of the stream.
+struct DrawPlace {
+  Stream stream;
+  std::uint64_t step = 0;
+  std::uint32_t first_chain = 0;
 };
 
 }  // namespace grbm

@@ -4,12 +4,7 @@
 
 namespace grbm {
 
-// What the numerical kernels run on. Results are bit-identical for one CPU target.
-struct Backend {
-  std::string blas;        // "BLIS 0.9.0"
-  std::string cpu_target;  // "zen3"
-};
-
-Backend DescribeBackend();
+// The CPU target that the numerical kernels chose: "AVX2". Results are bit-identical for one target.
+std::string CpuTarget();
 
 }  // namespace grbm

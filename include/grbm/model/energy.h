@@ -38,22 +38,14 @@ std::vector<double> MarginalEnergyGradient(const Model& model, std::span<const d
 std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, ThreadPool& pool);
 std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPool& pool);
 
-// logits: rows × hidden. Row r is chain first_chain + r: a chain has the same bits however chains are split.
-//                                                                                                       [math.md (4)]
-Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool, std::uint32_t first_chain = 0);
+// logits: rows × hidden. A row has the same bits whatever the other rows are.                           [math.md (4)]
+Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool);
 // p(h_j = 1 | v): rows × hidden.                                                                        [math.md (4)]
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool);
 // μ + W h, the mean of p(v | h): rows × visible.                                                        [math.md (3)]
-Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool, std::uint32_t first_chain = 0);
+Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool);
 
-// Row r draws as chain first_chain + r at `step` of the stream.
-struct DrawPlace {
-  Stream stream;
-  std::uint64_t step = 0;
-  std::uint32_t first_chain = 0;
-};
-// h ~ p(h | v), from the logits or from v; v ~ p(v | h).
-BitMatrix DrawHidden(ConstMatrix logits, const DrawPlace& place, ThreadPool& pool);
+// h ~ p(h | v); v ~ p(v | h).
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool);
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool);
 

@@ -1,7 +1,7 @@
 // Gradients of the energies in the parameters, as means over states that are added one batch at a time.
 #pragma once
 
-#include <vector>
+#include <memory>
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
@@ -9,34 +9,40 @@
 
 namespace grbm {
 
-// What the gradients need to know of the states seen so far; no state is kept. The term v_i Σ_j W_ij h_j of the
-// gradient in log σ² needs no sum of its own: it is Σ_j W_ij Σ v_i h_j.
+class StateSums;
+
+// What the gradients need to know of the states seen so far; no state is kept.
 class EnergyStatistics {
  public:
-  explicit EnergyStatistics(const Model& model);
+  // What is added of the hidden units: states, for the gradient of E [math.md (9)], or p(h | v), for the gradient of the
+  // marginal energy Ẽ [math.md (10)].
+  enum class Hidden { kState, kProbability };
+
+  explicit EnergyStatistics(const Model& model, Hidden hidden = Hidden::kState);
+  ~EnergyStatistics();
 
   // Forgets all; from now on for this model, which must have the same shape and outlive the statistics.
   void Reset(const Model& model);
 
-  // Adds states (v, h): for the gradient of E.                                                          [math.md (9)]
+  Hidden hidden() const { return hidden_; }
+  // Adds states (v, h), for kState.
   void Add(ConstMatrix v, ConstBitView h, ThreadPool& pool);
-  // Adds states v with the logits of p(h | v), which stands in for h: for the gradient of Ẽ.           [math.md (10)]
-  void AddMarginal(ConstMatrix v, ConstMatrix logits, ThreadPool& pool);
+  // Adds states v with p(h | v), for kProbability.
+  void Add(ConstMatrix v, ThreadPool& pool);
 
-  double count() const { return count_; }
+  double count() const;
 
   // The mean of ∂E/∂θ (or ∂Ẽ/∂θ) over the states added, of which there must be one at least.
-  Parameters MeanGradient() const;
+  Parameters MeanGradient(ThreadPool& pool) const;
+  // gradient += factor · that mean.
+  void AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
+
+  // The sums behind it, for the library's own layers.
+  StateSums& sums() { return *sums_; }
 
  private:
-  void AddVisible(ConstMatrix v, ThreadPool& pool);
-
-  const Model* model_;
-  double count_ = 0;
-  Matrix outer_;                // Σ v hᵀ, visible × hidden
-  std::vector<double> hidden_;  // Σ h
-  std::vector<double> offset_;  // Σ (v - μ)
-  std::vector<double> square_;  // Σ (v - μ)²
+  Hidden hidden_;
+  std::unique_ptr<StateSums> sums_;
 };
 
 }  // namespace grbm

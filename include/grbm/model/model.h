@@ -3,13 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "grbm/core/matrix.h"
+#include "grbm/core/parallel.h"
 
 namespace grbm {
+
+class PackedWeights;
 
 // The four parameters, and anything else of their shape: gradients, moments.
 struct Parameters {
@@ -54,6 +58,9 @@ class Model {
   std::span<const float> inverse_variance() const { return inverse_variance_; }
   double mean_variance() const { return mean_variance_; }
 
+  // The weights in the order in which the kernels read them: packed once, when they are first asked for.
+  const PackedWeights& packed(ThreadPool& pool) const;
+
   // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
   Model Tempered(double temperature) const;
 
@@ -63,6 +70,8 @@ class Model {
   std::vector<float> variance_;
   std::vector<float> inverse_variance_;
   double mean_variance_ = 0;
+  struct Packing;
+  std::shared_ptr<Packing> packing_;  // shared by copies, which have the same parameters
 };
 
 }  // namespace grbm

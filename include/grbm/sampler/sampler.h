@@ -9,6 +9,7 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
+#include "grbm/model/gradient.h"
 #include "grbm/model/model.h"
 #include "grbm/sampler/options.h"
 
@@ -37,7 +38,6 @@ struct ChainState {
   std::uint32_t first;                     // number of the first chain
   ConstMatrix visible;                     // chains × visible
   ConstBitView hidden;                     // chains × hidden; Langevin has no hidden state: 0 rows
-  ConstMatrix logits;                      // of p(h | v) at temperature 1, chains × hidden
   std::span<const std::uint8_t> accepted;  // by chain: 1 where the last move was made, 0 where it was rejected
 };
 
@@ -52,7 +52,7 @@ class Observer {
 struct RunPlace {
   std::uint64_t seed = 1;
   std::uint64_t first_step = 0;  // step number of the streams at which the run begins; it uses `steps` numbers
-  std::int64_t burn_in = 0;      // steps that the observer does not see
+  std::int64_t burn_in = 0;      // steps that neither observer nor statistics see
 };
 
 class Transition;
@@ -82,8 +82,10 @@ class Sampler {
   const SamplerOptions& options() const { return options_; }
   const Stability& stability() const { return stability_; }
 
-  // Runs every chain for options().steps steps. Returns the share of moves accepted at each step.
-  std::vector<double> Run(Chains& chains, const RunPlace& place, Observer* observer = nullptr);
+  // Runs every chain for options().steps steps. Returns the share of moves accepted at each step. After the burn-in,
+  // the observer sees every state, and the statistics take it in; for Langevin they must be of p(h | v).
+  std::vector<double> Run(Chains& chains, const RunPlace& place, Observer* observer = nullptr,
+                          EnergyStatistics* statistics = nullptr);
 
  private:
   struct Workspace;

@@ -37,6 +37,8 @@ class Contrastive {
   const std::optional<Chains>& chains() const { return chains_; }
 
  private:
+  // The positive phase: adds the data to the positive statistics, and reports on it.
+  void AddData(const Model& model, ConstMatrix data, std::uint64_t update);
   Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
 
   TrainOptions options_;

@@ -1,0 +1,242 @@
+// `grbm bench`: one update of each sampler against what the machine could do with dense products.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "commands.h"
+#include "grbm/core/error.h"
+#include "grbm/core/options.h"
+#include "grbm/core/random.h"
+#include "grbm/model/backend.h"
+#include "grbm/train/trainer.h"
+#include "peak.h"
+#include "progress.h"
+
+namespace grbm::app {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct Shape {
+  Index visible, hidden, batch;
+  std::int64_t steps;
+};
+constexpr Shape kShapes[] = {{2, 256, 100, 100}, {784, 512, 512, 10}, {784, 4096, 512, 10}, {3072, 10000, 512, 2}};
+
+struct Kind {
+  const char* name;
+  Method method;
+  Adjust adjust;
+};
+constexpr Kind kKinds[] = {
+    {"gibbs", Method::kGibbs, Adjust::kNone},
+    {"partial-gibbs", Method::kPartialGibbs, Adjust::kNone},
+    {"gibbs-langevin", Method::kGibbsLangevin, Adjust::kNone},
+    {"gibbs-langevin, metropolis", Method::kGibbsLangevin, Adjust::kMetropolis},
+    {"gibbs-langevin, conditional", Method::kGibbsLangevin, Adjust::kConditional},
+    {"langevin", Method::kLangevin, Adjust::kNone},
+    {"langevin, metropolis", Method::kLangevin, Adjust::kMetropolis},
+};
+
+// Operations of an update by dense products: three per step, five beside them.
+double DenseFlops(const Shape& s) {
+  return 2.0 * static_cast<double>(s.batch) * static_cast<double>(s.visible) * static_cast<double>(s.hidden) *
+         static_cast<double>(3 * s.steps + 5);
+}
+
+Shape ParseShape(const std::string& text) {
+  Shape s{};
+  char end = 0;
+  const int read = std::sscanf(text.c_str(), "%tdx%tdx%tdx%ld%c", &s.visible, &s.hidden, &s.batch, &s.steps, &end);
+  if (read == 4 && s.visible > 0 && s.hidden > 0 && s.batch > 0 && s.steps > 0) return s;
+  throw ConfigError(fmt::format(
+      "--shape {}: allowed are four numbers above 0, visible x hidden x batch x steps, such as 784x4096x512x10", text));
+}
+
+// The median time of an update, in seconds.
+double TimeUpdates(const Shape& shape, const Kind& kind, int threads, double least_seconds) {
+  ThreadPool pool(threads);
+  Trainer::Setup setup;
+  setup.model.hidden = shape.hidden;
+  setup.sampler.method = kind.method;
+  setup.sampler.adjust = kind.adjust;
+  setup.sampler.steps = shape.steps;
+  setup.sampler.step_size = 0.04;
+  setup.train.batch_size = shape.batch;
+  setup.train.learning_rate = 1e-4;
+  setup.train.epochs = 1e6;
+  setup.visible = shape.visible;
+  setup.rows = static_cast<std::uint64_t>(shape.batch);
+  const auto read = [&](std::uint64_t update, MutableMatrix out) {
+    if (update > 0) return;
+    const Stream stream(1, Purpose::kInitialVisible);
+    for (Index r = 0; r < out.rows(); ++r) {
+      for (Index i = 0; i < out.cols(); ++i) out(r, i) = stream.Normal(0, static_cast<std::uint32_t>(r), i);
+    }
+  };
+  Trainer trainer(setup, read, pool);
+  trainer.Update();
+  std::vector<double> seconds;
+  double total = 0;
+  while (seconds.size() < 3 || (total < least_seconds && seconds.size() < 1000)) {
+    const auto start = std::chrono::steady_clock::now();
+    trainer.Update();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    total += seconds.back();
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
+  return seconds[seconds.size() / 2];
+}
+
+struct Timing {
+  double seconds = 0;
+  double peak_rss_mb = 0;
+};
+
+// In a process of its own, whose memory is the update's.
+Timing TimeAlone(const Shape& shape, const Kind& kind, int threads, double least_seconds) {
+  int ends[2];
+  if (pipe(ends) != 0) throw IoError("bench: no pipe could be opened");
+  const pid_t child = fork();
+  if (child < 0) throw IoError("bench: no process could be started");
+  if (child == 0) {
+    const double seconds = TimeUpdates(shape, kind, threads, least_seconds);
+    const bool written = write(ends[1], &seconds, sizeof(seconds)) == sizeof(seconds);
+    _exit(written ? 0 : 1);
+  }
+  close(ends[1]);
+  Timing timing;
+  const bool read_all = read(ends[0], &timing.seconds, sizeof(timing.seconds)) == sizeof(timing.seconds);
+  close(ends[0]);
+  int status = 0;
+  rusage usage{};
+  wait4(child, &status, 0, &usage);
+  if (!read_all || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    throw NumericError(fmt::format("bench: the update of {}x{} with {} ended without a result: is there enough memory?",
+                                   shape.visible, shape.hidden, kind.name));
+  }
+  timing.peak_rss_mb = static_cast<double>(usage.ru_maxrss) * 1024e-6;
+  return timing;
+}
+
+struct Arguments {
+  std::vector<std::string> shapes;
+  std::vector<std::string> samplers;
+  double seconds = 2;
+};
+
+std::vector<Kind> ChosenKinds(const std::vector<std::string>& names) {
+  if (names.empty()) return {std::begin(kKinds), std::end(kKinds)};
+  std::vector<std::string_view> known;
+  for (const Kind& kind : kKinds) known.push_back(kind.name);
+  std::vector<Kind> kinds;
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end()) {
+      throw ConfigError(fmt::format("--sampler {}: unknown{}; allowed are: {}", name, DidYouMean(name, known),
+                                    fmt::join(known, "; ")));
+    }
+    kinds.push_back(kKinds[found - known.begin()]);
+  }
+  return kinds;
+}
+
+int Bench(const Arguments& a, const Common& common) {
+  std::vector<Shape> shapes;
+  for (const std::string& text : a.shapes) shapes.push_back(ParseShape(text));
+  if (shapes.empty()) shapes.assign(std::begin(kShapes), std::end(kShapes));
+  const std::vector<Kind> kinds = ChosenKinds(a.samplers);
+  const int threads = common.threads == 0 ? ThreadPool().threads() : common.threads;
+
+  Progress progress("case", common.quiet || common.json);
+  progress.Start(0, shapes.size() * kinds.size());
+  MachinePeak peak;
+  double sgemm = 0;
+  {
+    ThreadPool pool(threads);
+    peak = MeasurePeak(pool);
+    sgemm = MeasureSgemm(pool);
+  }
+
+  json cases = json::array();
+  std::string table = fmt::format("{:>8} {:>6} {:>5} {:>5}  {:28} {:>10} {:>8} {:>8} {:>8} {:>7}\n", "visible", "hidden",
+                                  "batch", "steps", "sampler", "ms", "/ peak", "/ blas", "MB", "1 to " +
+                                  std::to_string(threads));
+  std::uint64_t done = 0;
+  for (const Shape& shape : shapes) {
+    for (const Kind& kind : kinds) {
+      const Timing timing = TimeAlone(shape, kind, threads, a.seconds);
+      const double flops = DenseFlops(shape);
+      json entry = {{"visible", shape.visible},
+                    {"hidden", shape.hidden},
+                    {"batch", shape.batch},
+                    {"steps", shape.steps},
+                    {"sampler", kind.name},
+                    {"adjusted", kind.adjust != Adjust::kNone},
+                    {"seconds", timing.seconds},
+                    {"ratio_to_peak", timing.seconds / (flops / peak.gflops * 1e-9)},
+                    {"ratio_to_library", timing.seconds / (flops / sgemm * 1e-9)},
+                    {"peak_rss_mb", timing.peak_rss_mb}};
+      if (threads > 1) entry["scaling"] = TimeAlone(shape, kind, 1, a.seconds).seconds / timing.seconds;
+      table += fmt::format("{:8} {:6} {:5} {:5}  {:28} {:10.3f} {:8.3f} {:8.3f} {:8.1f} {:7.2f}\n", shape.visible,
+                           shape.hidden, shape.batch, shape.steps, kind.name, timing.seconds * 1e3,
+                           entry["ratio_to_peak"].get<double>(), entry["ratio_to_library"].get<double>(),
+                           timing.peak_rss_mb, threads > 1 ? entry["scaling"].get<double>() : 1.0);
+      cases.push_back(std::move(entry));
+      progress.Update(++done, kind.name);
+    }
+  }
+  {
+    ThreadPool pool(threads);
+    const MachinePeak again = MeasurePeak(pool);
+    if (again.gflops > peak.gflops * 1.03) {
+      progress.Say(fmt::format("note: the machine got faster while this ran ({:.0f} to {:.0f} GFLOP/s): run it again",
+                               peak.gflops, again.gflops));
+    }
+  }
+  if (common.json) {
+    const json result = {{"cpu_target", CpuTarget()},
+                         {"threads", threads},
+                         {"clock_ghz", peak.clock_ghz},
+                         {"flops_per_cycle", peak.flops_per_cycle},
+                         {"peak_gflops", peak.gflops},
+                         {"sgemm_gflops", sgemm},
+                         {"sgemm_library", BlasName()},
+                         {"cases", cases}};
+    fmt::print("{}\n", result.dump(2));
+    return 0;
+  }
+  fmt::print(
+      "{} threads, {} target, {:.2f} GHz, {:.1f} operations per cycle and core\n"
+      "multiply-add peak {:.1f} GFLOP/s; dense product of {} {:.1f} GFLOP/s\n"
+      "ms: median of one update; / peak and / blas: as a share of the same update's dense products at those rates\n\n{}",
+      threads, CpuTarget(), peak.clock_ghz, peak.flops_per_cycle, peak.gflops, BlasName(), sgemm, table);
+  return 0;
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("bench", "Time one update of each sampler against what the machine could do");
+  const auto a = std::make_shared<Arguments>();
+  command->add_option("--shape", a->shapes, "Visible x hidden x batch x steps, such as 784x4096x512x10; may be repeated")
+      ->type_name("VxHxBxS");
+  command->add_option("--sampler", a->samplers, "Only this sampler, such as 'gibbs-langevin, metropolis'; may be repeated");
+  command->add_option("--seconds", a->seconds, "Time each case for at least this long")
+      ->check(CLI::Range(0.0, 3600.0))
+      ->capture_default_str();
+  command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
+  command->callback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });
+}
+
+}  // namespace grbm::app

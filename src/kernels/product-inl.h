@@ -1,0 +1,90 @@
+// The dense product on panels. Included once per CPU target.
+#if defined(GRBM_KERNELS_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GRBM_KERNELS_PRODUCT_INL_H_
+#undef GRBM_KERNELS_PRODUCT_INL_H_
+#else
+#define GRBM_KERNELS_PRODUCT_INL_H_
+#endif
+
+#include "kernels/panels.h"
+#include "kernels/random-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace grbm::kernels::HWY_NAMESPACE {
+
+// Rows of a tile: as many as keep its sums in registers, with room for a line of the right factor.
+#if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX3
+inline constexpr int kTileRows = 12;
+#elif (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM
+inline constexpr int kTileRows = 6;
+#else
+inline constexpr int kTileRows = 2;
+#endif
+
+// The sums of kRows rows in one panel.
+template <int kRows>
+struct Tile {
+  VF sums[kRows][kVectors];
+
+  HWY_INLINE void Start(const float* line) {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Load(F32(), line + i * kLanes);
+    }
+  }
+  HWY_INLINE void Start() {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Zero(F32());
+    }
+  }
+  HWY_INLINE void Store(float* out) const {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) hn::Store(sums[r][i], F32(), out + r * kPanel + i * kLanes);
+    }
+  }
+  HWY_INLINE void AddTo(float* out) {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        sums[r][i] = hn::Add(sums[r][i], hn::Load(F32(), out + r * kPanel + i * kLanes));
+      }
+    }
+    Store(out);
+  }
+
+  // sums[r] += Σ_k left(r, k) right(k): left(r, k) at left[r·kRowStep + k·kTermStep], right(k) a line each.
+  template <int kRowStep, int kTermStep>
+  HWY_INLINE void AddTerms(const float* HWY_RESTRICT left, const float* HWY_RESTRICT right, Index count) {
+    const F32 f;
+    for (Index k = 0; k < count; ++k, left += kTermStep, right += kPanel) {
+      VF line[kVectors];
+      for (std::size_t i = 0; i < kVectors; ++i) line[i] = hn::Load(f, right + i * kLanes);
+      for (int r = 0; r < kRows; ++r) {
+        const VF factor = hn::Set(f, left[r * kRowStep]);
+        for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::MulAdd(factor, line[i], sums[r][i]);
+      }
+    }
+  }
+
+  // += rows row ... row + kRows - 1 of left, times the panel of right.
+  HWY_INLINE void AddProduct(ConstPanelView left, Index row, ConstPanelView right, Index panel) {
+    const float* HWY_RESTRICT lines = right.line(panel, 0);
+    const Index whole = left.cols() / kPanel;
+    for (Index p = 0; p < whole; ++p, lines += kPanel * kPanel) {
+      AddTerms<kPanel, 1>(left.line(p, row), lines, kPanel);
+    }
+    AddTerms<kPanel, 1>(left.line(whole, row), lines, left.cols() % kPanel);
+  }
+};
+
+// Calls tiles.template operator()<n>(row) for tiles of n ≤ kMaxRows rows that cover rows first ... first + count - 1.
+template <int kMaxRows = kTileRows, typename Tiles>
+HWY_INLINE void ForTiles(Index first, Index count, const Tiles& tiles) {
+  for (; count >= kMaxRows; count -= kMaxRows, first += kMaxRows) tiles.template operator()<kMaxRows>(first);
+  if constexpr (kMaxRows > 1) {
+    if (count > 0) ForTiles<kMaxRows - 1>(first, count, tiles);
+  }
+}
+
+}  // namespace grbm::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,178 @@
+// Products: dense for numbers, by lookup for bits.
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/product.cc"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "kernels/kernels.h"
+#include "kernels/product-inl.h"
+#include "kernels/random-inl.h"
+#include "kernels/table-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace grbm::kernels::HWY_NAMESPACE {
+
+// What `result` asks for of one row's logits in one group: four lines, `stride` floats apart.
+class HiddenRow {
+ public:
+  HiddenRow(const HiddenResult& result, Index group, Index panels)
+      : result_(result),
+        group_(group),
+        panels_(panels),
+        stream_(result.draw != nullptr ? VectorStream(result.draw->stream, result.draw->step) : VectorStream()) {}
+
+  HWY_INLINE void Write(const float* x, Index stride, Index row) const {
+    if (result_.logits.data() != nullptr) {
+      ForLines([&](Index p) { Copy(x + p * stride, result_.logits.line(group_ * kGroupPanels + p, row)); });
+    }
+    if (result_.probabilities.data() != nullptr) {
+      ForLines([&](Index p) { Sigmoid(x + p * stride, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
+    }
+    if (result_.draw != nullptr) {
+      result_.bits.word(row, group_) =
+          BernoulliTile(stream_, result_.draw->first_chain + static_cast<std::uint32_t>(row),
+                        static_cast<std::uint32_t>(group_), x, static_cast<std::size_t>(stride),
+                        hn::Set(F32(), result_.inverse_temperature));
+    }
+    if (result_.softplus != nullptr) Sums(x, stride, row);
+  }
+
+ private:
+  template <typename Body>
+  HWY_INLINE void ForLines(const Body& body) const {
+    for (Index p = 0; p < panels_; ++p) body(p);
+  }
+  static HWY_INLINE void Copy(const float* x, float* out) {
+    for (std::size_t i = 0; i < kPanel; i += kLanes) hn::Store(hn::Load(F32(), x + i), F32(), out + i);
+  }
+  static HWY_INLINE void Sigmoid(const float* x, float* out) {
+    const F32 f;
+    for (std::size_t i = 0; i < kPanel; i += kLanes) {
+      const VF one = hn::Set(f, 1.0f);
+      hn::Store(hn::Div(one, hn::Add(one, ExpMinus(hn::Load(f, x + i)))), f, out + i);
+    }
+  }
+  // Σ h x and Σ log(1 + exp x) = Σ max(x, 0) + log Π (1 + exp(-|x|)): sixty-four factors of at most 2 need one log.
+  HWY_INLINE void Sums(const float* x, Index stride, Index row) const {
+    using F64 = hn::Repartition<double, F32>;
+    using Half = hn::Rebind<float, F64>;
+    const F64 f64;
+    using VD = hn::Vec<F64>;
+    const std::uint64_t bits = result_.bits.words() != nullptr ? result_.bits.word(row, group_) : 0;
+    VD active = hn::Zero(f64);
+    VD positive = hn::Zero(f64);
+    VD factors = hn::Set(f64, 1.0);
+    ForLines([&](Index p) {
+      for (std::size_t i = 0; i < kPanel; i += hn::Lanes(f64)) {
+        const VD value = hn::PromoteTo(f64, hn::Load(Half(), x + p * stride + i));
+        const std::uint64_t here = bits >> (16 * static_cast<std::size_t>(p) + i);
+        std::uint8_t bytes[8];
+        std::memcpy(bytes, &here, 8);
+        active = hn::Add(active, hn::IfThenElseZero(hn::LoadMaskBits(f64, bytes), value));
+        positive = hn::Add(positive, hn::Max(value, hn::Zero(f64)));
+        factors = hn::MulAdd(factors, hn::Exp(f64, hn::Neg(hn::Abs(value))), factors);
+      }
+    });
+    alignas(64) double lanes[hn::MaxLanes(f64)];
+    hn::Store(factors, f64, lanes);
+    double product = 1;
+    for (const double factor : lanes) product *= factor;
+    const Index at = group_ * result_.stride + row;
+    result_.active[at] = hn::GetLane(hn::SumOfLanes(f64, active));
+    result_.softplus[at] = hn::GetLane(hn::SumOfLanes(f64, positive)) + std::log(product);
+  }
+
+  const HiddenResult& result_;
+  Index group_;
+  Index panels_;
+  VectorStream stream_;
+};
+
+void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result) {
+  const Index panels = GroupPanels(W.cols(), group);
+  const HiddenRow write(result, group, panels);
+  alignas(64) float x[kGroupPanels][kTileRows][kPanel];
+  std::fill_n(&x[0][0][0], sizeof(x) / sizeof(float), kNever);
+  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+    for (Index p = 0; p < panels; ++p) {
+      const Index panel = group * kGroupPanels + p;
+      Tile<kRows> tile;
+      tile.Start(b.panel(panel));
+      tile.AddProduct(v, row, W, panel);
+      tile.Store(&x[p][0][0]);
+    }
+    for (Index r = 0; r < kRows; ++r) write.Write(&x[0][r][0], kTileRows * kPanel, row + r);
+  });
+}
+
+void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
+  const Index first = tile * kGroupPanels;
+  const Index panels = GroupPanels(W_transposed.cols(), tile);
+  Index p = 0;
+  for (; p + 2 <= panels; p += 2) TableProduct<4, 8, 2>(h, W_transposed, first + p, rows, product, false);
+  if (p < panels) TableProduct<4, 8, 1>(h, W_transposed, first + p, rows, product, false);
+}
+
+void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
+  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+    for (Index q = 0; q < GroupPanels(W_transposed.cols(), tile); ++q) {
+      const Index panel = tile * kGroupPanels + q;
+      Tile<kRows> sums;
+      sums.Start();
+      sums.AddProduct(p, row, W_transposed, panel);
+      sums.Store(product.line(panel, row));
+    }
+  });
+}
+
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {
+  TableProduct<8, 8, 1>(h_transposed, v, panel, units, sum, true);
+}
+
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum) {
+  // The rows of the left factor are the columns of p: tiles must not cross its panels.
+  for (Index unit = units.first; unit < units.first + units.count; unit += kPanel) {
+    const float* const columns = p.line(unit / kPanel, 0);
+    ForTiles(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
+      Tile<kRows> sums;
+      sums.Start();
+      sums.template AddTerms<1, kPanel>(columns + column, v.line(panel, 0), v.rows());
+      sums.AddTo(sum.line(panel, unit + column));
+    });
+  }
+}
+
+}  // namespace grbm::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace grbm::kernels {
+
+HWY_EXPORT(Hidden);
+HWY_EXPORT(HiddenProduct);
+HWY_EXPORT(ProbabilityProduct);
+HWY_EXPORT(AccumulateOuter);
+HWY_EXPORT(AccumulateProbabilityOuter);
+
+void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result) {
+  HWY_DYNAMIC_DISPATCH(Hidden)(v, W, b, group, rows, result);
+}
+void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
+  HWY_DYNAMIC_DISPATCH(HiddenProduct)(h, W_transposed, tile, rows, product);
+}
+void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
+  HWY_DYNAMIC_DISPATCH(ProbabilityProduct)(p, W_transposed, tile, rows, product);
+}
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {
+  HWY_DYNAMIC_DISPATCH(AccumulateOuter)(h_transposed, v, panel, units, sum);
+}
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum) {
+  HWY_DYNAMIC_DISPATCH(AccumulateProbabilityOuter)(p, v, panel, units, sum);
+}
+
+}  // namespace grbm::kernels
+#endif

@@ -1,0 +1,115 @@
+#include "model/state_sums.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace grbm {
+
+using kernels::ConstPanelView;
+using kernels::kPanel;
+
+namespace {
+
+// Hidden units per product: as many as share one table, and as leave their sums in the cache.
+constexpr Index kOuterUnits = 4096;
+
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+std::vector<double> Zeros(Index units) { return std::vector<double>(Size(kernels::PanelCount(units) * kPanel)); }
+
+// Calls body(panel of visible units, hidden units) until all pairs are covered.
+void ForOuter(Index visible, Index hidden, ThreadPool& pool, const std::function<void(Index, kernels::Rows)>& body) {
+  const Index panels = kernels::PanelCount(visible);
+  const Index ranges = (hidden + kOuterUnits - 1) / kOuterUnits;
+  pool.ParallelFor(panels * ranges, [&](Index k) {
+    const Index first = k / panels * kOuterUnits;
+    body(k % panels, {first, std::min(kOuterUnits, hidden - first)});
+  });
+}
+
+}  // namespace
+
+StateSums::StateSums(const Model& model)
+    : model_(&model),
+      outer_(model.hidden(), model.visible()),
+      hidden_(Zeros(model.hidden())),
+      offset_(Zeros(model.visible())),
+      square_(Zeros(model.visible())) {}
+
+void StateSums::Reset(const Model& model) {
+  GRBM_CHECK(model.hidden() == outer_.rows() && model.visible() == outer_.cols());
+  model_ = &model;
+  count_ = 0;
+  std::ranges::fill(outer_.values(), 0.0f);
+  std::ranges::fill(hidden_, 0.0);
+  std::ranges::fill(offset_, 0.0);
+  std::ranges::fill(square_, 0.0);
+}
+
+void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
+  count_ += static_cast<double>(v.rows());
+  const kernels::PanelRow& mu = model_->packed(pool).mu();
+  pool.ParallelFor(v.panels(), [&](Index panel) {
+    kernels::AddMoments(v, mu, panel, offset_.data() + panel * kPanel, square_.data() + panel * kPanel);
+  });
+}
+
+void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
+  AddVisible(v, pool);
+  if (transposed_.rows() != h.units() || transposed_.units() != h.rows()) transposed_ = BitMatrix(h.units(), h.rows());
+  const BitView transposed = transposed_;
+  pool.ParallelFor(h.groups(), [&](Index group) {
+    kernels::TransposeBits(h, group, transposed);
+    for (Index j = group * kernels::kGroup; j < std::min(h.units(), (group + 1) * kernels::kGroup); ++j) {
+      Index on = 0;
+      for (Index block = 0; block < transposed.groups(); ++block) on += std::popcount(transposed.word(j, block));
+      hidden_[Size(j)] += static_cast<double>(on);
+    }
+  });
+  ForOuter(v.cols(), h.units(), pool,
+           [&](Index panel, kernels::Rows units) { kernels::AccumulateOuter(transposed, v, panel, units, outer_); });
+}
+
+void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
+  AddVisible(v, pool);
+  pool.ParallelFor(p.panels(), [&](Index panel) { kernels::AddColumns(p, panel, hidden_.data() + panel * kPanel); });
+  ForOuter(v.cols(), p.cols(), pool, [&](Index panel, kernels::Rows units) {
+    kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_);
+  });
+}
+
+void StateSums::Add(const StateSums& other) {
+  const auto add = [](auto&& to, const auto& from) {
+    std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus());
+  };
+  count_ += other.count_;
+  add(outer_.values(), other.outer_.values());
+  add(hidden_, other.hidden_);
+  add(offset_, other.offset_);
+  add(square_, other.square_);
+}
+
+void StateSums::AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const {
+  GRBM_CHECK(count_ > 0);
+  const ConstPanelView outer = outer_;
+  const ConstPanelView weights = model_->packed(pool).transposed();
+  pool.ParallelFor(outer.panels(), [&](Index panel) {
+    double interaction[kPanel] = {};  // Σ v_i Σ_j W_ij h_j
+    kernels::AddProducts(weights, outer, panel, interaction);
+    for (Index i = panel * kPanel; i < std::min(outer.cols(), (panel + 1) * kPanel); ++i) {
+      const std::size_t at = Size(i);
+      const double scale = factor / (count_ * std::exp(double{model_->log_var()[at]}));
+      const auto weight = static_cast<float>(scale);
+      const std::span<float> row = gradient.W.row(i);
+      const float* column = outer.line(panel, 0) + i % kPanel;
+      for (std::size_t j = 0; j < row.size(); ++j) row[j] -= column[Size(kPanel) * j] * weight;
+      gradient.mu[at] -= static_cast<float>(offset_[at] * scale);
+      gradient.log_var[at] += static_cast<float>((interaction[i % kPanel] - 0.5 * square_[at]) * scale);
+    }
+  });
+  for (std::size_t j = 0; j < gradient.b.size(); ++j) {
+    gradient.b[j] -= static_cast<float>(factor * hidden_[j] / count_);
+  }
+}
+
+}  // namespace grbm

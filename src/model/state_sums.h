@@ -1,0 +1,37 @@
+// The sums over states behind the gradients of the energies, on panels.
+#pragma once
+
+#include <vector>
+
+#include "model/packed.h"
+
+namespace grbm {
+
+// The term v_i Σ_j W_ij h_j of the gradient in log σ² needs no sum of its own: it is Σ_j W_ij Σ v_i h_j.
+class StateSums {
+ public:
+  explicit StateSums(const Model& model);
+  void Reset(const Model& model);
+
+  void Add(kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool);
+  void Add(kernels::ConstPanelView v, kernels::ConstPanelView p, ThreadPool& pool);
+  // Adds the sums of other states.
+  void Add(const StateSums& other);
+
+  const Model& model() const { return *model_; }
+  double count() const { return count_; }
+  void AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
+
+ private:
+  void AddVisible(kernels::ConstPanelView v, ThreadPool& pool);
+
+  const Model* model_;
+  double count_ = 0;
+  kernels::Panels outer_;       // Σ h vᵀ, hidden × visible
+  std::vector<double> hidden_;  // Σ h, padded to whole panels
+  std::vector<double> offset_;  // Σ (v - μ), padded
+  std::vector<double> square_;  // Σ (v - μ)², padded
+  BitMatrix transposed_;        // of the last h
+};
+
+}  // namespace grbm
