@@ -1,8 +1,33 @@
 #include "grbm/core/matrix.h"
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include <algorithm>
 
 namespace grbm {
+
+namespace {
+
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+constexpr std::size_t kLargeBlock = 4 * kLargePage;
+
+std::align_val_t Alignment(std::size_t bytes) { return std::align_val_t(bytes >= kLargeBlock ? kLargePage : kLine); }
+
+}  // namespace
+
+void* AllocateAligned(std::size_t bytes) {
+  void* const pointer = ::operator new(bytes, Alignment(bytes));
+#ifdef __linux__
+  // Advice: where it is not taken, the memory is as good, only slower to walk through.
+  if (bytes >= kLargeBlock) madvise(pointer, bytes, MADV_HUGEPAGE);
+#endif
+  return pointer;
+}
+
+void FreeAligned(void* pointer, std::size_t bytes) { ::operator delete(pointer, Alignment(bytes)); }
 
 void CopyRows(ConstMatrix src, MutableMatrix dst) {
   GRBM_CHECK(src.rows() == dst.rows() && src.cols() == dst.cols());

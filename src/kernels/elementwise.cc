@@ -12,9 +12,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace grbm::kernels::HWY_NAMESPACE {
 
-using F64 = hn::Repartition<double, F32>;
-using VD = hn::Vec<F64>;
-
 HWY_INLINE VD Doubles(const float* x) { return hn::PromoteTo(F64(), hn::Load(hn::Rebind<float, F64>(), x)); }
 
 void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
@@ -23,9 +20,10 @@ void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
   const auto units = static_cast<Index>(out.size());
   alignas(64) float normals[Stream::kTile];
   for (Index tile = 0; tile * Stream::kTile < units; ++tile) {
-    NormalTile(stream, chain, static_cast<std::uint32_t>(tile), normals);
     const Index first = tile * Stream::kTile;
-    std::copy_n(normals, std::min(Stream::kTile, units - first), out.data() + first);
+    const Index count = std::min(Stream::kTile, units - first);
+    NormalTile(stream, chain, static_cast<std::uint32_t>(tile), count, normals);
+    std::copy_n(normals, count, out.data() + first);
   }
 }
 
@@ -34,9 +32,11 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
   const F32 f;
   const VectorStream stream(draw.stream, draw.step);
   const Index panels = GroupPanels(v.cols(), tile);
-  alignas(64) float xi[Stream::kTile];
+  const Index units = std::min(Stream::kTile, v.cols() - tile * Stream::kTile);
+  alignas(64) float xi[Stream::kTile] = {};
   for (Index row = rows.first; row < rows.first + rows.count; ++row) {
-    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile), xi);
+    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile),
+               units, xi);
     for (Index p = 0; p < panels; ++p) {
       const Index panel = tile * kGroupPanels + p;
       for (std::size_t i = 0; i < kPanel; i += kLanes) {

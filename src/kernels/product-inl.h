@@ -36,6 +36,11 @@ struct Tile {
       for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Zero(F32());
     }
   }
+  HWY_INLINE void Load(const float* in) {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Load(F32(), in + r * kPanel + i * kLanes);
+    }
+  }
   HWY_INLINE void Store(float* out) const {
     for (int r = 0; r < kRows; ++r) {
       for (std::size_t i = 0; i < kVectors; ++i) hn::Store(sums[r][i], F32(), out + r * kPanel + i * kLanes);
@@ -64,16 +69,21 @@ struct Tile {
     }
   }
 
-  // += rows row ... row + kRows - 1 of left, times the panel of right.
-  HWY_INLINE void AddProduct(ConstPanelView left, Index row, ConstPanelView right, Index panel) {
-    const float* HWY_RESTRICT lines = right.line(panel, 0);
-    const Index whole = left.cols() / kPanel;
-    for (Index p = 0; p < whole; ++p, lines += kPanel * kPanel) {
+  // += terms first ... last - 1 of rows row ... row + kRows - 1 of left, times the panel of right. `first` is a multiple
+  // of kPanel.
+  HWY_INLINE void AddProduct(ConstPanelView left, Index row, ConstPanelView right, Index panel, Index first,
+                             Index last) {
+    const float* HWY_RESTRICT lines = right.line(panel, first);
+    Index p = first / kPanel;
+    for (; (p + 1) * kPanel <= last; ++p, lines += kPanel * kPanel) {
       AddTerms<kPanel, 1>(left.line(p, row), lines, kPanel);
     }
-    AddTerms<kPanel, 1>(left.line(whole, row), lines, left.cols() % kPanel);
+    if (p * kPanel < last) AddTerms<kPanel, 1>(left.line(p, row), lines, last - p * kPanel);
   }
 };
+
+// Terms of a product at a time: so many lines of four panels stay in the second-level cache while the rows pass by.
+inline constexpr Index kTerms = 1024;
 
 // Calls tiles.template operator()<n>(row) for tiles of n ≤ kMaxRows rows that cover rows first ... first + count - 1.
 template <int kMaxRows = kTileRows, typename Tiles>

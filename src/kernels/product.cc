@@ -58,10 +58,8 @@ class HiddenRow {
   }
   // Σ h x and Σ log(1 + exp x) = Σ max(x, 0) + log Π (1 + exp(-|x|)): sixty-four factors of at most 2 need one log.
   HWY_INLINE void Sums(const float* x, Index stride, Index row) const {
-    using F64 = hn::Repartition<double, F32>;
     using Half = hn::Rebind<float, F64>;
     const F64 f64;
-    using VD = hn::Vec<F64>;
     const std::uint64_t bits = result_.bits.words() != nullptr ? result_.bits.word(row, group_) : 0;
     VD active = hn::Zero(f64);
     VD positive = hn::Zero(f64);
@@ -74,7 +72,7 @@ class HiddenRow {
         std::memcpy(bytes, &here, 8);
         active = hn::Add(active, hn::IfThenElseZero(hn::LoadMaskBits(f64, bytes), value));
         positive = hn::Add(positive, hn::Max(value, hn::Zero(f64)));
-        factors = hn::MulAdd(factors, hn::Exp(f64, hn::Neg(hn::Abs(value))), factors);
+        factors = hn::MulAdd(factors, ExpMinus(hn::Abs(value)), factors);
       }
     });
     alignas(64) double lanes[hn::MaxLanes(f64)];
@@ -92,21 +90,42 @@ class HiddenRow {
   VectorStream stream_;
 };
 
+// out = start + left · right for four panels or fewer, each started from its line of `start`. out(p, row) is where the
+// lines of a row in panel p go.
+template <typename Start, typename Out>
+HWY_INLINE void Product(ConstPanelView left, ConstPanelView right, Index first_panel, Index panels, Rows rows,
+                        const Start& start, const Out& out) {
+  for (Index first = 0; first < left.cols(); first += kTerms) {
+    const Index last = std::min(left.cols(), first + kTerms);
+    ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+      for (Index p = 0; p < panels; ++p) {
+        Tile<kRows> tile;
+        if (first > 0) {
+          tile.Load(out(p, row));
+        } else {
+          start(p, tile);
+        }
+        tile.AddProduct(left, row, right, first_panel + p, first, last);
+        tile.Store(out(p, row));
+      }
+    });
+  }
+}
+
 void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result) {
+  constexpr Index kBlock = 96;  // rows whose logits stay in the cache; a multiple of every tile's rows
   const Index panels = GroupPanels(W.cols(), group);
   const HiddenRow write(result, group, panels);
-  alignas(64) float x[kGroupPanels][kTileRows][kPanel];
-  std::fill_n(&x[0][0][0], sizeof(x) / sizeof(float), kNever);
-  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
-    for (Index p = 0; p < panels; ++p) {
-      const Index panel = group * kGroupPanels + p;
-      Tile<kRows> tile;
-      tile.Start(b.panel(panel));
-      tile.AddProduct(v, row, W, panel);
-      tile.Store(&x[p][0][0]);
-    }
-    for (Index r = 0; r < kRows; ++r) write.Write(&x[0][r][0], kTileRows * kPanel, row + r);
-  });
+  alignas(64) float x[kGroupPanels][kBlock][kPanel];
+  std::fill_n(&x[panels % kGroupPanels][0][0], (kGroupPanels - panels) * kBlock * kPanel, kNever);
+  for (Index first = rows.first; first < rows.first + rows.count; first += kBlock) {
+    const Rows block{first, std::min(kBlock, rows.first + rows.count - first)};
+    Product(
+        v, W, group * kGroupPanels, panels, block,
+        [&](Index p, auto& tile) HWY_ATTR { tile.Start(b.panel(group * kGroupPanels + p)); },
+        [&](Index p, Index row) HWY_ATTR { return &x[p][row - first][0]; });
+    for (Index r = 0; r < block.count; ++r) write.Write(&x[0][r][0], kBlock * kPanel, first + r);
+  }
 }
 
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
@@ -118,15 +137,11 @@ void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows
 }
 
 void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
-  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
-    for (Index q = 0; q < GroupPanels(W_transposed.cols(), tile); ++q) {
-      const Index panel = tile * kGroupPanels + q;
-      Tile<kRows> sums;
-      sums.Start();
-      sums.AddProduct(p, row, W_transposed, panel);
-      sums.Store(product.line(panel, row));
-    }
-  });
+  const Index first_panel = tile * kGroupPanels;
+  Product(
+      p, W_transposed, first_panel, GroupPanels(W_transposed.cols(), tile), rows,
+      [](Index, auto& sums) HWY_ATTR { sums.Start(); },
+      [&](Index q, Index row) HWY_ATTR { return product.line(first_panel + q, row); });
 }
 
 void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {

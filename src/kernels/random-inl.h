@@ -45,37 +45,47 @@ class VectorStream {
     }
   }
 
-  // The words of counters first ... first + kLanes - 1: word w of counter first + lane in lane `lane` of words[w].
-  HWY_INLINE void Words(std::uint32_t chain, std::uint32_t first, VU words[4]) const {
+  // The words of a tile's first kParts vectors: word w of lane kLanes·part + l in lane l of words[part][w]. All go
+  // through the rounds together, for each round waits for the one before.
+  template <std::size_t kParts>
+  HWY_INLINE void Words(std::uint32_t chain, std::uint32_t tile, VU (&words)[kVectors][4]) const {
     const U32 u32;
     const U64 u64;
-    const VU counter = hn::Iota(u32, first);
-    const VW even = hn::BitCast(u64, counter);
-    VW c0[2] = {even, hn::ShiftRight<32>(even)};
-    VW c1[2] = {hn::Set(u64, chain), hn::Set(u64, chain)};
-    VW c2[2] = {hn::Set(u64, low_), hn::Set(u64, low_)};
-    VW c3[2] = {hn::Set(u64, high_), hn::Set(u64, high_)};
+    constexpr std::size_t kHalves = 2 * kParts;  // counters with even numbers, and those with odd ones
+    VW c0[kHalves], c1[kHalves], c2[kHalves], c3[kHalves];
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const VU counter = hn::Iota(u32, tile * 16 + static_cast<std::uint32_t>(part * kLanes));
+      c0[2 * part] = hn::BitCast(u64, counter);
+      c0[2 * part + 1] = hn::ShiftRight<32>(c0[2 * part]);
+    }
+    for (std::size_t half = 0; half < kHalves; ++half) {
+      c1[half] = hn::Set(u64, chain);
+      c2[half] = hn::Set(u64, low_);
+      c3[half] = hn::Set(u64, high_);
+    }
     const VU m0 = hn::Set(u32, 0xD2511F53u);
     const VU m1 = hn::Set(u32, 0xCD9E8D57u);
     for (int round = 0; round < 10; ++round) {
       const VW k0 = hn::Set(u64, keys_[0][round]);
       const VW k1 = hn::Set(u64, keys_[1][round]);
-      for (int half = 0; half < 2; ++half) {
+      for (std::size_t half = 0; half < kHalves; ++half) {
         const VW p0 = hn::MulEven(hn::BitCast(u32, c0[half]), m0);
         const VW p1 = hn::MulEven(hn::BitCast(u32, c2[half]), m1);
-        c0[half] = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1[half]), k0);
-        c2[half] = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3[half]), k1);
+        c0[half] = hn::Xor(hn::Xor(c1[half], k0), hn::ShiftRight<32>(p1));
+        c2[half] = hn::Xor(hn::Xor(c3[half], k1), hn::ShiftRight<32>(p0));
         c1[half] = p1;
         c3[half] = p0;
       }
     }
-    const auto merge = [&](const VW* c) {
-      return hn::OddEven(hn::BitCast(u32, hn::ShiftLeft<32>(c[1])), hn::BitCast(u32, c[0]));
-    };
-    words[0] = merge(c0);
-    words[1] = merge(c1);
-    words[2] = merge(c2);
-    words[3] = merge(c3);
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const auto merge = [&](const VW* c) HWY_ATTR {
+        return hn::OddEven(hn::BitCast(u32, hn::ShiftLeft<32>(c[2 * part + 1])), hn::BitCast(u32, c[2 * part]));
+      };
+      words[part][0] = merge(c0);
+      words[part][1] = merge(c1);
+      words[part][2] = merge(c2);
+      words[part][3] = merge(c3);
+    }
   }
 
  private:
@@ -91,10 +101,45 @@ HWY_INLINE VF Uniform(VU word) {
   return hn::Mul(hn::Add(k, hn::Set(f, 0.5f)), hn::Set(f, 0x1p-23f));
 }
 
-// exp(-x), which stays finite and above zero.
+// exp(-x) for -x within ±87, and its value there beyond: 2ⁿ exp(r) with |r| ≤ ½ log 2. To 2 units in the last place.
 HWY_INLINE VF ExpMinus(VF x) {
   const F32 f;
-  return hn::Exp(f, hn::Max(hn::Min(hn::Neg(x), hn::Set(f, 87.0f)), hn::Set(f, -87.0f)));
+  const U32 u32;
+  const VF t = hn::Max(hn::Min(hn::Neg(x), hn::Set(f, 87.0f)), hn::Set(f, -87.0f));
+  // So large a number has no bits below the point: the sum's last bits are n.
+  const VF large = hn::Set(f, 0x1.8p23f);
+  const VF shifted = hn::MulAdd(t, hn::Set(f, 1.44269504088896341f), large);
+  const VF n = hn::Sub(shifted, large);
+  // log 2 in two parts, the first of which n multiplies exactly.
+  VF r = hn::NegMulAdd(n, hn::Set(f, 0.693359375f), t);
+  r = hn::NegMulAdd(n, hn::Set(f, -2.12194440e-4f), r);
+  VF p = hn::MulAdd(r, hn::Set(f, 1.9875691500e-4f), hn::Set(f, 1.3981999507e-3f));
+  p = hn::MulAdd(p, r, hn::Set(f, 8.3334519073e-3f));
+  p = hn::MulAdd(p, r, hn::Set(f, 4.1665795894e-2f));
+  p = hn::MulAdd(p, r, hn::Set(f, 1.6666665459e-1f));
+  p = hn::MulAdd(p, r, hn::Set(f, 5.0000001201e-1f));
+  p = hn::MulAdd(p, hn::Mul(r, r), hn::Add(r, hn::Set(f, 1.0f)));
+  return hn::BitCast(f, hn::Add(hn::BitCast(u32, p), hn::ShiftLeft<23>(hn::BitCast(u32, shifted))));
+}
+
+using F64 = hn::Repartition<double, F32>;
+using VD = hn::Vec<F64>;
+
+// exp(-x) in double for 0 ≤ x, the same way: the series to the twelfth power leaves 2e-16.
+HWY_INLINE VD ExpMinus(VD x) {
+  const F64 f;
+  const U64 u64;
+  const VD t = hn::Max(hn::Neg(x), hn::Set(f, -700.0));
+  const VD large = hn::Set(f, 0x1.8p52);
+  const VD shifted = hn::MulAdd(t, hn::Set(f, 1.4426950408889634), large);
+  const VD n = hn::Sub(shifted, large);
+  VD r = hn::NegMulAdd(n, hn::Set(f, 0x1.62e42fefa38p-1), t);
+  r = hn::NegMulAdd(n, hn::Set(f, 0x1.ef35793c7673p-45), r);
+  VD p = hn::Set(f, 1.0 / 479001600);
+  constexpr double kFactors[] = {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                                 1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5,         1.0,        1.0};
+  for (const double factor : kFactors) p = hn::MulAdd(p, r, hn::Set(f, factor));
+  return hn::BitCast(f, hn::Add(hn::BitCast(u64, p), hn::ShiftLeft<52>(hn::BitCast(u64, shifted))));
 }
 
 // u < sigmoid(x), without a division.
@@ -141,31 +186,45 @@ HWY_INLINE void Normals(VU radius_word, VU angle_word, VF& first, VF& second) {
 HWY_INLINE std::uint64_t BernoulliTile(const VectorStream& stream, std::uint32_t chain, std::uint32_t tile,
                                        const float* x, std::size_t stride, VF scale) {
   const F32 f;
-  std::uint64_t bits = 0;
+  constexpr std::size_t kBytes = (kLanes + 7) / 8;  // of a mask
+  std::uint8_t masks[4][kVectors * kBytes];
+  VU words[kVectors][4];
+  stream.Words<kVectors>(chain, tile, words);
   for (std::size_t part = 0; part < kVectors; ++part) {
-    VU words[4];
-    stream.Words(chain, tile * 16 + static_cast<std::uint32_t>(part * kLanes), words);
     for (std::size_t w = 0; w < 4; ++w) {
       const VF logits = hn::Mul(hn::LoadU(f, x + w * stride + part * kLanes), scale);
-      std::uint8_t bytes[8] = {};
-      hn::StoreMaskBits(f, Below(Uniform(words[w]), logits), bytes);
-      std::uint16_t lane_bits;
-      std::memcpy(&lane_bits, bytes, 2);
-      bits |= std::uint64_t{lane_bits} << (16 * w + part * kLanes);
+      hn::StoreMaskBits(f, Below(Uniform(words[part][w]), logits), &masks[w][part * kBytes]);
+    }
+  }
+  std::uint64_t bits = 0;
+  if constexpr (kLanes >= 8) {
+    std::memcpy(&bits, masks, sizeof(bits));
+  } else {
+    for (std::size_t w = 0; w < 4; ++w) {
+      for (std::size_t part = 0; part < kVectors; ++part) {
+        bits |= std::uint64_t{masks[w][part]} << (16 * w + part * kLanes);
+      }
     }
   }
   return bits;
 }
 
-// Sixty-four standard normals.
-HWY_INLINE void NormalTile(const VectorStream& stream, std::uint32_t chain, std::uint32_t tile, float* out) {
+// The standard normals of a tile's first `units` units; out has room for sixty-four.
+HWY_INLINE void NormalTile(const VectorStream& stream, std::uint32_t chain, std::uint32_t tile, Index units,
+                           float* out) {
   const F32 f;
-  for (std::size_t part = 0; part < kVectors; ++part) {
-    VU words[4];
-    stream.Words(chain, tile * 16 + static_cast<std::uint32_t>(part * kLanes), words);
-    for (std::size_t pair = 0; pair < 4; pair += 2) {
+  const bool one = units <= static_cast<Index>(kLanes);
+  const std::size_t parts = one ? 1 : kVectors;
+  VU words[kVectors][4];
+  if (one) {
+    stream.Words<1>(chain, tile, words);
+  } else {
+    stream.Words<kVectors>(chain, tile, words);
+  }
+  for (std::size_t part = 0; part < parts; ++part) {
+    for (std::size_t pair = 0; pair < 4 && static_cast<Index>(16 * pair) < units; pair += 2) {
       VF a, b;
-      Normals(words[pair], words[pair + 1], a, b);
+      Normals(words[part][pair], words[part][pair + 1], a, b);
       hn::StoreU(a, f, out + 16 * pair + part * kLanes);
       hn::StoreU(b, f, out + 16 * (pair + 1) + part * kLanes);
     }

@@ -23,10 +23,11 @@ class SubsetSums {
   static_assert(kGroup % kSpan == 0 && (kPanels == 1 || kPanels == 2));
 
   // From rows first ... first + kSpan - 1 of the panels; those past the last row are zero.
-  HWY_INLINE void Build(ConstPanelView right, Index panel, Index first) {
+  HWY_NOINLINE void Build(ConstPanelView right, Index panel, Index first) {
     for (int t = 0; t < kTables; ++t) {
       float* const table = sums_ + t * kEntries * kWidth;
       for (std::size_t i = 0; i < kSumVectors; ++i) hn::Store(hn::Zero(F32()), F32(), table + i * kLanes);
+      if (first + t * kBits >= right.rows()) continue;  // no bit is set: the empty sum is all that is asked for
       for (int bit = 0; bit < kBits; ++bit) {
         const Index row = first + t * kBits + bit;
         VF line[kSumVectors];
@@ -46,8 +47,8 @@ class SubsetSums {
   }
 
   // out += the sums that each row's bits ask for; `words` holds them from bit `shift` on.
-  HWY_INLINE void Add(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
-                      Index stride, bool first) const {
+  HWY_NOINLINE void Add(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
+                        Index stride, bool first) const {
     const F32 f;
     for (Index r = 0; r < rows; ++r, out += kPanel) {
       const std::uint64_t bits = words[r] >> shift;

@@ -156,7 +156,7 @@ Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
   CheckHidden(model, h, h.rows(), "hidden states");
   const PackedWeights& weights = model.packed(pool);
   kernels::Panels product(h.rows(), model.visible());
-  ForTiles(model.visible(), h.rows(), h.rows(), pool, [&](Index tile, kernels::Rows rows) {
+  ForTiles(model.visible(), h.rows(), pool, [&](Index tile, kernels::Rows rows) {
     kernels::HiddenProduct(h, weights.transposed(), tile, rows, product);
   });
   Matrix mean(h.rows(), model.visible());

@@ -34,13 +34,10 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
 }
 
 Parameters EnergyStatistics::MeanGradient(ThreadPool& pool) const {
+  GRBM_CHECK(count() > 0);
   Parameters gradient(sums_->model().visible(), sums_->model().hidden());
-  AddMeanGradient(1, gradient, pool);
+  sums_->AddGradient(1 / count(), gradient, pool);
   return gradient;
-}
-
-void EnergyStatistics::AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const {
-  sums_->AddMeanGradient(factor, gradient, pool);
 }
 
 }  // namespace grbm

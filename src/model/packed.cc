@@ -11,8 +11,7 @@ namespace {
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// Rows of v that stay in the second-level cache while the weights pass by; a multiple of every tile's rows.
-constexpr Index kHiddenRows = 96;
+constexpr Index kLeastRows = 96;  // that are worth a range of their own
 
 }  // namespace
 
@@ -40,20 +39,21 @@ void UnpackRows(ConstPanelView from, MutableMatrix to, ThreadPool& pool) {
   pool.ParallelFor(from.panels(), [&](Index panel) { kernels::Unpack(from, panel, to); });
 }
 
-void ForTiles(Index cols, Index rows, Index step, ThreadPool& pool,
-              const std::function<void(Index, kernels::Rows)>& body) {
+void ForTiles(Index cols, Index rows, ThreadPool& pool, const std::function<void(Index, kernels::Rows)>& body) {
   const Index tiles = kernels::GroupCount(cols);
+  // All rows at once, for what is loaded or built for a tile serves them all; fewer where threads would be idle.
+  const Index wanted = pool.threads() == 1 ? 1 : (2 * pool.threads() + tiles - 1) / tiles;
+  const Index step = std::max(kLeastRows, (rows + wanted - 1) / wanted);
   const Index ranges = (rows + step - 1) / step;
-  // Range by range, so that the rows at hand stay in the cache.
   pool.ParallelFor(tiles * ranges, [&](Index k) {
-    const Index first = k / tiles * step;
-    body(k % tiles, {first, std::min(step, rows - first)});
+    const Index first = k % ranges * step;
+    body(k / ranges, {first, std::min(step, rows - first)});
   });
 }
 
 void UpdateHidden(const PackedWeights& weights, ConstPanelView v, const kernels::HiddenResult& result,
                   ThreadPool& pool) {
-  ForTiles(weights.forward().cols(), v.rows(), kHiddenRows, pool, [&](Index group, kernels::Rows rows) {
+  ForTiles(weights.forward().cols(), v.rows(), pool, [&](Index group, kernels::Rows rows) {
     kernels::Hidden(v, weights.forward(), weights.b(), group, rows, result);
   });
 }

@@ -32,9 +32,7 @@ void PackRows(ConstMatrix from, kernels::PanelView to, ThreadPool& pool);
 void UnpackRows(kernels::ConstPanelView from, MutableMatrix to, ThreadPool& pool);
 
 // Calls body(tile, rows) for every tile of 64 columns and ranges of rows that together cover all `rows`, on the pool.
-// Ranges are multiples of `step` rows.
-void ForTiles(Index cols, Index rows, Index step, ThreadPool& pool,
-              const std::function<void(Index, kernels::Rows)>& body);
+void ForTiles(Index cols, Index rows, ThreadPool& pool, const std::function<void(Index, kernels::Rows)>& body);
 
 // x = b + Wᵀ(v/σ²) of all rows, and what `result` wants of it.                                          [math.md (4)]
 void UpdateHidden(const PackedWeights& weights, kernels::ConstPanelView v, const kernels::HiddenResult& result,

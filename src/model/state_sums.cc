@@ -89,8 +89,18 @@ void StateSums::Add(const StateSums& other) {
   add(square_, other.square_);
 }
 
-void StateSums::AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const {
-  GRBM_CHECK(count_ > 0);
+void StateSums::Scale(double factor) {
+  const auto scale = [&](auto&& values, auto by) {
+    for (auto& x : values) x *= by;
+  };
+  count_ *= factor;
+  scale(outer_.values(), static_cast<float>(factor));
+  scale(hidden_, factor);
+  scale(offset_, factor);
+  scale(square_, factor);
+}
+
+void StateSums::AddGradient(double factor, Parameters& gradient, ThreadPool& pool) const {
   const ConstPanelView outer = outer_;
   const ConstPanelView weights = model_->packed(pool).transposed();
   pool.ParallelFor(outer.panels(), [&](Index panel) {
@@ -98,7 +108,7 @@ void StateSums::AddMeanGradient(double factor, Parameters& gradient, ThreadPool&
     kernels::AddProducts(weights, outer, panel, interaction);
     for (Index i = panel * kPanel; i < std::min(outer.cols(), (panel + 1) * kPanel); ++i) {
       const std::size_t at = Size(i);
-      const double scale = factor / (count_ * std::exp(double{model_->log_var()[at]}));
+      const double scale = factor / std::exp(double{model_->log_var()[at]});
       const auto weight = static_cast<float>(scale);
       const std::span<float> row = gradient.W.row(i);
       const float* column = outer.line(panel, 0) + i % kPanel;
@@ -108,7 +118,7 @@ void StateSums::AddMeanGradient(double factor, Parameters& gradient, ThreadPool&
     }
   });
   for (std::size_t j = 0; j < gradient.b.size(); ++j) {
-    gradient.b[j] -= static_cast<float>(factor * hidden_[j] / count_);
+    gradient.b[j] -= static_cast<float>(factor * hidden_[j]);
   }
 }
 

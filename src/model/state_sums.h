@@ -17,10 +17,13 @@ class StateSums {
   void Add(kernels::ConstPanelView v, kernels::ConstPanelView p, ThreadPool& pool);
   // Adds the sums of other states.
   void Add(const StateSums& other);
+  // As if each state so far had counted `factor` times.
+  void Scale(double factor);
 
   const Model& model() const { return *model_; }
   double count() const { return count_; }
-  void AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
+  // gradient += factor · Σ ∂E/∂θ.
+  void AddGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
 
  private:
   void AddVisible(kernels::ConstPanelView v, ThreadPool& pool);

@@ -118,16 +118,10 @@ struct Sampler::Workspace {
     }
   }
 
-  // Tiles of visible units, with all rows at once unless that leaves threads idle.
   template <typename Body>
   void ForVisible(const Body& body) {
-    const Index rows = now.visible.rows();
-    const Index tiles = kernels::GroupCount(now.visible.cols());
-    const Index ranges = (2 * pool.threads() + tiles - 1) / tiles;
-    ForTiles(now.visible.cols(), rows, pool.threads() == 1 ? rows : std::max(kLeastRows, (rows + ranges - 1) / ranges),
-             pool, body);
+    ForTiles(now.visible.cols(), now.visible.rows(), pool, body);
   }
-  static constexpr Index kLeastRows = 128;  // that are worth a table of sums
 
   // p(h | v) or h ~ p(h | v), and what else is wanted of v's logits.
   void UpdateHiddenOf(const Step& s, States& states, bool draw) {

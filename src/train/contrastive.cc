@@ -10,6 +10,10 @@ namespace grbm {
 
 namespace {
 
+// Weights of a model so small that each thread runs chains of its own, in pieces of about so many.
+constexpr Index kSmallModel = 1 << 15;
+constexpr Index kPieceRows = 32;
+
 double MeanBit(ConstBitView h) {
   Index set = 0;
   for (Index g = 0; g < h.groups(); ++g) {
@@ -22,6 +26,7 @@ double MeanBit(ConstBitView h) {
 
 Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool)
     : options_(options), seed_(seed), pool_(pool) {}
+Contrastive::~Contrastive() = default;
 
 Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint64_t update) {
   if (options_.algorithm == Algorithm::kCd) return ChainsFrom(model, data, seed_, pool_, 0, update);
@@ -42,13 +47,11 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   const auto hidden = sampler.method == Method::kLangevin || options_.hidden == HiddenKind::kProbability
                           ? EnergyStatistics::Hidden::kProbability
                           : EnergyStatistics::Hidden::kState;
-  if (!positive_) {
-    positive_ = std::make_unique<EnergyStatistics>(model, hidden);
-    negative_ = std::make_unique<EnergyStatistics>(model, hidden);
+  if (!statistics_) {
+    statistics_ = std::make_unique<EnergyStatistics>(model, hidden);
     sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow);
   } else {
-    positive_->Reset(model);
-    negative_->Reset(model);
+    statistics_->Reset(model);
     sampler_->Set(model, sampler);
   }
   report_.unstable_units = sampler_->stability().unstable;
@@ -56,18 +59,67 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   // Step 1. The positive phase: v from the data, h ~ p(h | v).
   AddData(model, data, update);
 
-  // Step 2. The negative phase: the mean over all steps of the chains after the burn-in.
+  // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
+  // often as there are such steps, so that one set of sums will do.
+  const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
+  statistics_->sums().Scale(-counted);
   Chains chains = StartChains(model, data, update);
   const std::uint64_t first_step = update * static_cast<std::uint64_t>(sampler.steps);
-  const RunPlace place{.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in};
-  const auto accepted = sampler_->Run(chains, place, nullptr, negative_.get());
+  const auto accepted = RunChains(model, chains, {.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in});
   report_.acceptance = std::reduce(accepted.begin(), accepted.end()) / static_cast<double>(accepted.size());
   if (options_.algorithm == Algorithm::kPcd) chains_ = std::move(chains);
 
   Parameters gradient(model.visible(), model.hidden());
-  positive_->AddMeanGradient(1, gradient, pool_);
-  negative_->AddMeanGradient(-1, gradient, pool_);
+  statistics_->sums().AddGradient(-1 / (static_cast<double>(data.rows()) * counted), gradient, pool_);
   return gradient;
+}
+
+// A few chains that one thread runs on its own from the first step to the last.
+struct Contrastive::Piece {
+  Piece(const Model& model, const SamplerOptions& options, EnergyStatistics::Hidden hidden)
+      : sampler(model, options, pool, OnUnstable::kAllow), statistics(model, hidden) {}
+
+  ThreadPool pool{1};
+  Sampler sampler;
+  EnergyStatistics statistics;
+  Chains chains;
+  std::vector<double> accepted;
+};
+
+std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, const RunPlace& place) {
+  if (model.visible() * model.hidden() > kSmallModel) return sampler_->Run(chains, place, nullptr, statistics_.get());
+
+  // A small model's step is too short to share between threads. The pieces depend on the number of chains alone, and
+  // their sums are added in order, so that threads leave no trace.
+  const Index count = (chains.count() + kPieceRows - 1) / kPieceRows;
+  while (static_cast<Index>(pieces_.size()) < count) {
+    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), statistics_->hidden()));
+  }
+  const Index rows = (chains.count() + count - 1) / count;
+  pool_.ParallelFor(count, [&](Index k) {
+    Piece& piece = *pieces_[static_cast<std::size_t>(k)];
+    const Index first = k * rows;
+    const Index size = std::min(rows, chains.count() - first);
+    const MutableMatrix visible = chains.visible.view().Rows(first, size);
+    const BitView hidden = chains.hidden.view().Rows(first, size);
+    if (piece.chains.count() != size) piece.chains = {0, Matrix(size, model.visible()), BitMatrix(size, model.hidden())};
+    piece.chains.first = chains.first + static_cast<std::uint32_t>(first);
+    CopyRows(visible, piece.chains.visible);
+    CopyRows(hidden, piece.chains.hidden);
+    piece.sampler.Set(model, sampler_->options());
+    piece.statistics.Reset(model);
+    piece.accepted = piece.sampler.Run(piece.chains, place, nullptr, &piece.statistics);
+    CopyRows(piece.chains.visible, visible);
+    CopyRows(piece.chains.hidden, hidden);
+  });
+  std::vector<double> accepted(static_cast<std::size_t>(sampler_->options().steps));
+  for (Index k = 0; k < count; ++k) {
+    const Piece& piece = *pieces_[static_cast<std::size_t>(k)];
+    statistics_->sums().Add(pieces_[static_cast<std::size_t>(k)]->statistics.sums());
+    const double share = static_cast<double>(piece.chains.count()) / static_cast<double>(chains.count());
+    for (std::size_t t = 0; t < accepted.size(); ++t) accepted[t] += share * piece.accepted[t];
+  }
+  return accepted;
 }
 
 void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t update) {
@@ -80,14 +132,14 @@ void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t up
   kernels::HiddenResult result;
   result.bits = h;
   result.draw = &draw;
-  const bool of_probabilities = positive_->hidden() == EnergyStatistics::Hidden::kProbability;
+  const bool of_probabilities = statistics_->hidden() == EnergyStatistics::Hidden::kProbability;
   kernels::Panels p(of_probabilities ? data.rows() : 0, model.hidden());
   if (of_probabilities) result.probabilities = p;
   UpdateHidden(weights, v, result, pool_);
   if (of_probabilities) {
-    positive_->sums().Add(v, p.view(), pool_);
+    statistics_->sums().Add(v, p.view(), pool_);
   } else {
-    positive_->sums().Add(v, ConstBitView(h), pool_);
+    statistics_->sums().Add(v, ConstBitView(h), pool_);
   }
   report_.hidden_activity = MeanBit(h);
   report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));

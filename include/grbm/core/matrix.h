@@ -50,17 +50,20 @@ class MatrixView {
 using ConstMatrix = MatrixView<const float>;
 using MutableMatrix = MatrixView<float>;
 
-// Memory on cache-line boundaries, so that no two rows of different chains share a line by accident.
+// Memory on cache-line boundaries, so that no two rows of different chains share a line by accident; large blocks on
+// boundaries of large pages, which the system is asked for. Throws std::bad_alloc.
+void* AllocateAligned(std::size_t bytes);
+void FreeAligned(void* pointer, std::size_t bytes);
+
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
 
   AlignedAllocator() = default;
   template <typename U>
   AlignedAllocator(const AlignedAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T* pointer, std::size_t) { ::operator delete(pointer, kAlignment); }
+  T* allocate(std::size_t count) { return static_cast<T*>(AllocateAligned(count * sizeof(T))); }
+  void deallocate(T* pointer, std::size_t count) { FreeAligned(pointer, count * sizeof(T)); }
   template <typename U>
   bool operator==(const AlignedAllocator<U>&) const {
     return true;

@@ -34,8 +34,6 @@ class EnergyStatistics {
 
   // The mean of ∂E/∂θ (or ∂Ẽ/∂θ) over the states added, of which there must be one at least.
   Parameters MeanGradient(ThreadPool& pool) const;
-  // gradient += factor · that mean.
-  void AddMeanGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
 
   // The sums behind it, for the library's own layers.
   StateSums& sums() { return *sums_; }

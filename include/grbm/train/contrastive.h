@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "grbm/model/gradient.h"
 #include "grbm/sampler/sampler.h"
@@ -25,6 +26,7 @@ class Contrastive {
  public:
   // The pool must outlive it.
   Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool);
+  ~Contrastive();
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states).
   // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
@@ -37,16 +39,19 @@ class Contrastive {
   const std::optional<Chains>& chains() const { return chains_; }
 
  private:
-  // The positive phase: adds the data to the positive statistics, and reports on it.
+  // The positive phase: adds the data to the statistics, and reports on it.
   void AddData(const Model& model, ConstMatrix data, std::uint64_t update);
   Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
+  // The negative phase: the share of moves accepted at each step.
+  std::vector<double> RunChains(const Model& model, Chains& chains, const RunPlace& place);
 
   TrainOptions options_;
   std::uint64_t seed_;
   ThreadPool& pool_;
-  std::unique_ptr<EnergyStatistics> positive_;
-  std::unique_ptr<EnergyStatistics> negative_;
+  std::unique_ptr<EnergyStatistics> statistics_;
   std::unique_ptr<Sampler> sampler_;
+  struct Piece;
+  std::vector<std::unique_ptr<Piece>> pieces_;
   std::optional<Chains> chains_;
   BatchReport report_;
 };
