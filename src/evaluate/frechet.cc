@@ -1,0 +1,149 @@
+#include "grbm/evaluate/frechet.h"
+
+#include <fmt/core.h>
+
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "grbm/core/error.h"
+
+namespace grbm {
+
+namespace {
+
+using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using Vector = Eigen::VectorXd;
+
+auto Map(const std::vector<double>& values) {
+  return Eigen::Map<const Vector>(values.data(), static_cast<Index>(values.size()));
+}
+auto Map(std::vector<double>& values) { return Eigen::Map<Vector>(values.data(), static_cast<Index>(values.size())); }
+auto Map(const BasicMatrix<double>& m) { return Eigen::Map<const RowMajor>(m.data(), m.rows(), m.cols()); }
+auto Map(BasicMatrix<double>& m) { return Eigen::Map<RowMajor>(m.data(), m.rows(), m.cols()); }
+
+RowMajor InDouble(ConstMatrix m) {
+  using Floats = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  return Eigen::Map<const Floats, 0, Eigen::OuterStride<>>(m.data(), m.rows(), m.cols(),
+                                                           Eigen::OuterStride<>(m.stride()))
+      .cast<double>();
+}
+
+void CheckDimensions(const char* what, Index a, Index b) {
+  if (a != b) throw DataError(fmt::format("{}: features of {} and of {} dimensions cannot be compared", what, a, b));
+}
+
+void CheckRows(const char* what, Index a, Index b, Index least) {
+  if (std::min(a, b) < least) {
+    throw DataError(fmt::format("{}: {} and {} rows of features: at least {} of each are needed", what, a, b, least));
+  }
+}
+
+// A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with pivoting, up to the pivots that are rounding.
+Eigen::MatrixXd Factor(const BasicMatrix<double>& covariance) {
+  const Eigen::LDLT<Eigen::MatrixXd> ldlt(Map(covariance));
+  const Vector pivots = ldlt.vectorD();
+  const Index dimension = pivots.size();
+  const double least = pivots.maxCoeff() * static_cast<double>(dimension) * std::numeric_limits<double>::epsilon();
+  Index rank = 0;
+  while (rank < dimension && pivots[rank] > least) ++rank;
+  const Eigen::MatrixXd lower = ldlt.matrixL();
+  return ldlt.transpositionsP().transpose() * (lower.leftCols(rank) * pivots.head(rank).cwiseSqrt().asDiagonal());
+}
+
+// Σ k(x, y) over all pairs of rows.
+double SumKernel(const RowMajor& x, const RowMajor& y) {
+  return ((x * y.transpose()).array() / static_cast<double>(x.cols()) + 1).cube().sum();
+}
+// Σ k(x, x) over rows.
+double SumKernelDiagonal(const RowMajor& x) {
+  return (x.rowwise().squaredNorm().array() / static_cast<double>(x.cols()) + 1).cube().sum();
+}
+
+double UnbiasedMmd(const RowMajor& x, const RowMajor& y) {
+  const auto n = static_cast<double>(x.rows());
+  const double within = SumKernel(x, x) - SumKernelDiagonal(x) + SumKernel(y, y) - SumKernelDiagonal(y);
+  return within / (n * (n - 1)) - 2 * SumKernel(x, y) / (n * n);
+}
+
+}  // namespace
+
+FeatureMoments::FeatureMoments(Index dimension)
+    : mean_(static_cast<std::size_t>(dimension)), scatter_(dimension, dimension) {}
+
+FeatureMoments::FeatureMoments(Index count, std::vector<double> mean, const BasicMatrix<double>& covariance)
+    : count_(count), mean_(std::move(mean)), scatter_(covariance) {
+  Map(scatter_) *= static_cast<double>(count - 1);
+}
+
+void FeatureMoments::Add(ConstMatrix features) {
+  GRBM_CHECK(features.cols() == dimension());
+  if (features.rows() == 0) return;
+  RowMajor rows = InDouble(features);
+  FeatureMoments block(dimension());
+  block.count_ = features.rows();
+  Map(block.mean_) = rows.colwise().mean().transpose();
+  rows.rowwise() -= Map(block.mean_).transpose();
+  Map(block.scatter_).selfadjointView<Eigen::Lower>().rankUpdate(rows.transpose());
+  Add(block);
+}
+
+// Scatter adds up, and so does that of the two means about the mean of all.                             [math.md (52)]
+void FeatureMoments::Add(const FeatureMoments& other) {
+  GRBM_CHECK(other.dimension() == dimension());
+  if (other.count_ == 0) return;
+  const auto n = static_cast<double>(count_);
+  const auto m = static_cast<double>(other.count_);
+  const Vector gap = Map(other.mean_) - Map(mean_);
+  auto scatter = Map(scatter_);
+  scatter += Map(other.scatter_);
+  scatter.selfadjointView<Eigen::Lower>().rankUpdate(gap, n * m / (n + m));
+  Map(mean_) += gap * (m / (n + m));
+  count_ += other.count_;
+}
+
+BasicMatrix<double> FeatureMoments::Covariance() const {
+  GRBM_CHECK(count_ >= 2);
+  BasicMatrix<double> covariance = scatter_;
+  auto c = Map(covariance);
+  c /= static_cast<double>(count_ - 1);
+  c.triangularView<Eigen::StrictlyUpper>() = c.transpose();
+  return covariance;
+}
+
+FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b) {
+  CheckDimensions("Fréchet distance", a.dimension(), b.dimension());
+  CheckRows("Fréchet distance", a.count(), b.count(), 2);
+  const BasicMatrix<double> a_covariance = a.Covariance();
+  const BasicMatrix<double> b_covariance = b.Covariance();
+  const double apart = (Map(a.Mean()) - Map(b.Mean())).squaredNorm();
+  const double traces = Map(a_covariance).trace() + Map(b_covariance).trace();
+  if (!std::isfinite(apart + traces)) throw NumericError("Fréchet distance: a feature is not finite");
+  // tr (Σ₁Σ₂)^½ is the sum of the singular values of A₁ᵀA₂, where Σ = A Aᵀ: no square is taken and no root of rounding.
+  const Eigen::MatrixXd product = Factor(a_covariance).transpose() * Factor(b_covariance);
+  const double root = product.size() == 0 ? 0 : Eigen::BDCSVD<Eigen::MatrixXd>(product).singularValues().sum();
+  return {std::max(0.0, apart + traces - 2 * root), std::min(a.count(), b.count()) <= a.dimension()};
+}
+
+KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size) {
+  GRBM_CHECK(subset_size >= 2);
+  CheckDimensions("kernel distance", a.cols(), b.cols());
+  CheckRows("kernel distance", a.rows(), b.rows(), subset_size);
+  const Index subsets = std::min(a.rows(), b.rows()) / subset_size;
+  Vector distances(subsets);
+  for (Index i = 0; i < subsets; ++i) {
+    distances[i] =
+        UnbiasedMmd(InDouble(a.Rows(i * subset_size, subset_size)), InDouble(b.Rows(i * subset_size, subset_size)));
+  }
+  const double mean = distances.mean();
+  if (!std::isfinite(mean)) throw NumericError("kernel distance: a feature is not finite");
+  const auto k = static_cast<double>(subsets);
+  const double error = subsets < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                   : std::sqrt((distances.array() - mean).square().sum() / (k * (k - 1)));
+  return {mean, error, subsets};
+}
+
+}  // namespace grbm
