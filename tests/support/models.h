@@ -36,6 +36,22 @@ inline Model RandomModel(Index visible, Index hidden, std::uint64_t seed, double
   return Model(std::move(p));
 }
 
+// The same with b such that p(h) = p(1 - h): modes come in pairs of equal weight, the further apart the larger W.
+//   b_j = -Σ_i W_ij (μ_i + ½ Σ_k W_ik) / σ_i²
+inline Model BalancedModel(Index visible, Index hidden, std::uint64_t seed, double scale) {
+  Parameters p = RandomModel(visible, hidden, seed, scale).parameters();
+  for (Index j = 0; j < hidden; ++j) {
+    double sum = 0;
+    for (Index i = 0; i < visible; ++i) {
+      double mean = p.mu[static_cast<std::size_t>(i)];
+      for (const float w : p.W.row(i)) mean += 0.5 * double{w};
+      sum += double{p.W(i, j)} * mean / std::exp(double{p.log_var[static_cast<std::size_t>(i)]});
+    }
+    p.b[static_cast<std::size_t>(j)] = static_cast<float>(-sum);
+  }
+  return Model(std::move(p));
+}
+
 inline Matrix RandomVisible(Index rows, Index visible, std::uint64_t seed, double scale = 1.0) {
   Dice dice(seed);
   Matrix v(rows, visible);

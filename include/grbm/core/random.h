@@ -30,6 +30,7 @@ enum class Purpose : std::uint8_t {
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,
+  kEvaluate = 32,
 };
 
 // (k + 1/2) / 2^23 for the upper 23 bits k: in (0, 1), symmetric, exact in float.

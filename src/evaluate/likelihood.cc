@@ -1,0 +1,140 @@
+#include "grbm/evaluate/likelihood.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "evaluate/common.h"
+#include "evaluate/traces.h"
+#include "grbm/model/energy.h"
+#include "grbm/model/exact.h"
+#include "grbm/model/quadrature.h"
+#include "grbm/sampler/diagnostics.h"
+#include "grbm/sampler/sampler.h"
+#include "kernels/kernels.h"
+
+namespace grbm {
+
+namespace {
+
+constexpr Index kRowsAtOnce = 1024;
+
+// Ends of Gibbs chains, half from rows of data and half from noise, and R̂ of their second halves.
+struct ModelSamples {
+  Matrix visible;
+  double rhat;
+};
+
+ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
+                       const EvaluationProgress& progress) {
+  const std::uint64_t seed = PartSeed(options.seed, Part::kModelSamples);
+  Chains chains = NoiseChains(model, options.chains, seed, pool);
+  for (Index r = 0; r < options.chains; r += 2) {
+    CopyRows(data.Rows(r * (data.rows() - 1) / options.chains, 1), chains.visible.view().Rows(r, 1));
+  }
+  chains = ChainsFrom(model, chains.visible, seed, pool);
+  SamplerOptions gibbs;
+  gibbs.method = Method::kGibbs;
+  gibbs.steps = options.temperatures;
+  Traces traces(model, options.chains, gibbs.steps, gibbs.steps / 2, "chains of the model", progress);
+  Sampler(model, gibbs, pool).Run(chains, {.seed = seed}, &traces);
+  return {std::move(chains.visible), SplitRhat(traces.energy().view())};
+}
+
+// E[log p(v_i | h) | v] of one row, for one unit.                                                      [math.md (39)]
+double ExpectedLogDensity(const Model& model, std::span<const float> v, std::span<const float> probabilities, Index i) {
+  const auto at = Size(i);
+  double mean = double{v[at]} - double{model.mu()[at]};
+  double variance = 0;
+  const std::span<const float> w = model.W().row(i);
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    const double p = probabilities[j];
+    mean -= double{w[j]} * p;
+    variance += double{w[j]} * double{w[j]} * p * (1 - p);
+  }
+  return -0.5 * (std::log(2 * std::numbers::pi) + double{model.log_var()[at]} +
+                 (mean * mean + variance) * double{model.inverse_variance()[at]});
+}
+
+std::vector<Index> DegenerateUnits(const Model& model, ConstMatrix data) {
+  std::vector<Index> units;
+  for (Index i = 0; i < data.cols(); ++i) {
+    bool constant = true;
+    for (Index r = 1; r < data.rows() && constant; ++r) constant = data(r, i) == data(0, i);
+    if (constant || double{model.variance()[Size(i)]} <= 1.001 * model.variance_floor()) units.push_back(i);
+  }
+  return units;
+}
+
+}  // namespace
+
+double PartitionFunction::low() const {
+  return annealing && annealing->wide ? annealing->low() : log_partition.value - 2 * log_partition.error;
+}
+double PartitionFunction::high() const {
+  return annealing && annealing->wide ? annealing->high() : log_partition.value + 2 * log_partition.error;
+}
+
+double LogJacobian(const Standardization& standardization) {
+  double sum = 0;
+  for (const float d : standardization.deviation) sum += std::log(double{d});
+  return sum;
+}
+
+PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
+                                   const EvaluationProgress& progress) {
+  CheckVisible(model, data, "data");
+  if (model.visible() <= Quadrature::kMaxVisible) {
+    return {PartitionMethod::kQuadrature, {Quadrature(model).log_partition(), 0}, {}};
+  }
+  if (model.hidden() <= ExactModel::kMaxHidden) {
+    return {PartitionMethod::kEnumeration, {ExactModel(model).log_partition(), 0}, {}};
+  }
+  const GaussianBase base = FitBase(model, data);
+  const ModelSamples samples = RunChains(model, data, options, pool, progress);
+  PartitionFunction result{PartitionMethod::kAnnealing, {}, {}, samples.rhat};
+  result.annealing = AnnealedImportance(model, base, samples.visible, options, pool, progress);
+  result.log_partition = result.annealing->log_partition;
+  return result;
+}
+
+DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& standardization, ConstMatrix data,
+                                 double log_partition, bool dequantize, std::uint64_t seed, ThreadPool& pool) {
+  if (data.rows() < 2) throw DataError("data: a mean likelihood needs at least two rows");
+  const std::vector<Index> degenerate = DegenerateUnits(model, data);
+  const Stream noise(PartSeed(seed, Part::kDequantize), Purpose::kInitialVisible);
+  std::vector<double> nats;
+  double degenerate_sum = 0;
+  for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
+    Matrix block(std::min(kRowsAtOnce, data.rows() - first), data.cols());
+    CopyRows(data.Rows(first, block.rows()), block);
+    if (dequantize) {
+      for (Index r = 0; r < block.rows(); ++r) {
+        for (Index i = 0; i < block.cols(); ++i) {
+          block(r, i) += noise.Uniform(0, static_cast<std::uint32_t>(first + r), i);
+        }
+      }
+    }
+    standardization.Apply(block);
+    for (const double energy : MarginalEnergies(model, block, pool)) {
+      nats.push_back(-energy - log_partition - LogJacobian(standardization));
+    }
+    if (degenerate.empty()) continue;
+    const Matrix p = HiddenProbabilities(model, block, pool);
+    std::vector<double> sums(Size(block.rows()));
+    pool.ParallelFor(block.rows(), [&](Index r) {
+      for (const Index i : degenerate) sums[Size(r)] += ExpectedLogDensity(model, block.row(r), p.row(r), i);
+    });
+    for (const double s : sums) degenerate_sum += s;
+  }
+  DataLikelihood result;
+  result.nats = Mean(nats);
+  result.degenerate_units = static_cast<Index>(degenerate.size());
+  result.degenerate_nats = degenerate_sum / static_cast<double>(data.rows());
+  if (!standardization.identity()) {
+    for (const Index i : degenerate) result.degenerate_nats -= std::log(double{standardization.deviation[Size(i)]});
+  }
+  return result;
+}
+
+}  // namespace grbm
