@@ -22,6 +22,7 @@ enum class Part : std::uint32_t {
   kFeatures = 7,
   kSubset = 8,
   kPseudo = 9,
+  kSteps = 10,
 };
 inline std::uint64_t PartSeed(std::uint64_t seed, Part part) {
   const PhiloxWords words = Stream(seed, Purpose::kEvaluate).Words(0, static_cast<std::uint32_t>(part), 0);

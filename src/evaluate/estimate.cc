@@ -9,7 +9,8 @@ namespace grbm {
 Estimate Mean(std::span<const double> values) {
   const auto n = static_cast<double>(values.size());
   double mean = 0;
-  for (const double x : values) mean += x / n;
+  for (const double x : values) mean += x;
+  mean /= n;
   double squares = 0;
   for (const double x : values) squares += (x - mean) * (x - mean);
   return {mean, std::sqrt(squares / (n * (n - 1)))};

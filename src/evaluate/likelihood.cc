@@ -28,11 +28,7 @@ struct ModelSamples {
 ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                        const EvaluationProgress& progress) {
   const std::uint64_t seed = PartSeed(options.seed, Part::kModelSamples);
-  Chains chains = NoiseChains(model, options.chains, seed, pool);
-  for (Index r = 0; r < options.chains; r += 2) {
-    CopyRows(data.Rows(r * (data.rows() - 1) / options.chains, 1), chains.visible.view().Rows(r, 1));
-  }
-  chains = ChainsFrom(model, chains.visible, seed, pool);
+  Chains chains = ChainsFrom(model, NoiseAndData(model, data, options.chains, seed, pool), seed, pool);
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
   gibbs.steps = options.temperatures;

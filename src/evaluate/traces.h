@@ -11,6 +11,15 @@
 
 namespace grbm {
 
+// Where chains begin that are to show whether they forget it: even rows are rows of data, odd ones noise.
+inline Matrix NoiseAndData(const Model& model, ConstMatrix data, Index chains, std::uint64_t seed, ThreadPool& pool) {
+  Matrix start = NoiseChains(model, chains, seed, pool).visible;
+  for (Index r = 0; r < chains; r += 2) {
+    CopyRows(data.Rows(r * (data.rows() - 1) / chains, 1), start.view().Rows(r, 1));
+  }
+  return start;
+}
+
 // Keeps the marginal energy and the share of hidden units that are on, of every state after the burn-in.
 class Traces : public Observer {
  public:

@@ -1,0 +1,31 @@
+// Samples as a person sees them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "grbm/core/matrix.h"
+#include "grbm/core/parallel.h"
+#include "grbm/data/dataset.h"
+#include "grbm/data/options.h"
+#include "grbm/evaluate/estimate.h"
+#include "grbm/sampler/sampler.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm {
+
+// What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
+Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
+
+// Values of 8-bit data end at 0 and 255, and so do the values of samples that are compared with them.
+void ClipToData(const ModelFile& file, MutableMatrix rows);
+
+// From noise, by the model file's sampler: count × visible, in the data's own units, clipped.
+Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
+                   const EvaluationProgress& progress = {});
+
+// Data of the same law that the model was not trained on: the part "test" of the public data sets where the options name
+// the part "train", other points of a mixture. None for other data.
+std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool);
+
+}  // namespace grbm

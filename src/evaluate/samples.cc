@@ -1,0 +1,71 @@
+#include "grbm/evaluate/samples.h"
+
+#include <algorithm>
+
+#include "evaluate/common.h"
+#include "grbm/model/energy.h"
+
+namespace grbm {
+
+namespace {
+
+// Moves a progress bar.
+class Bar : public Observer {
+ public:
+  Bar(std::int64_t steps, const EvaluationProgress& progress) : steps_(steps), progress_(progress) {}
+  void OnStep(const ChainState& state) override {
+    if (progress_) progress_("samples", state.step, steps_);
+  }
+
+ private:
+  std::int64_t steps_;
+  const EvaluationProgress& progress_;
+};
+
+}  // namespace
+
+Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
+  Matrix shown;
+  if (options.final == Final::kMean && state.hidden.rows() > 0) {
+    shown = VisibleMean(file.model, state.hidden, pool, state.first);
+  } else {
+    shown = Matrix(state.visible.rows(), state.visible.cols());
+    CopyRows(state.visible, shown);
+  }
+  file.standardization.Invert(shown);
+  return shown;
+}
+
+void ClipToData(const ModelFile& file, MutableMatrix rows) {
+  const auto bits = file.provenance.find("bits");
+  if (bits == file.provenance.end() || bits->second != "8") return;
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (float& x : rows.row(r)) x = std::clamp(x, 0.0f, 255.0f);
+  }
+}
+
+Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
+                   const EvaluationProgress& progress) {
+  Chains chains = NoiseChains(file.model, count, seed, pool);
+  Bar bar(file.sampler.steps, progress);
+  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);
+  Matrix samples = FinalVisible(file.model, chains, file.sampler, pool);
+  file.standardization.Invert(samples);
+  ClipToData(file, samples);
+  return samples;
+}
+
+std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool) {
+  DataOptions other = options;
+  if ((options.source == "mnist" || options.source == "fashion-mnist") && options.split == "train") {
+    other.split = "test";
+    other.subset = 0;
+  } else if (options.source == "gmm-iso" || options.source == "gmm-aniso") {
+    other.subset_seed = options.subset_seed + 1'000'000;
+  } else {
+    return std::nullopt;
+  }
+  return LoadDataset(other, pool);
+}
+
+}  // namespace grbm
