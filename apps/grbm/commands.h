@@ -31,6 +31,7 @@ void AddPresets(CLI::App& app, Common& common, Action& action);
 void AddConvert(CLI::App& app, Common& common, Action& action);
 void AddDensity(CLI::App& app, Common& common, Action& action);
 void AddBench(CLI::App& app, Common& common, Action& action);
+void AddEvaluate(CLI::App& app, Common& common, Action& action);
 void AddCompletion(CLI::App& app, Common& common, Action& action);
 
 }  // namespace grbm::app

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "grbm/data/mixture.h"
+#include "grbm/evaluate/mixture.h"
 #include "grbm/model/quadrature.h"
 #include "grbm/report/figure.h"
 #include "grbm/sampler/sampler.h"
@@ -20,12 +20,6 @@ struct Arguments {
   std::string out;
   bool dark = false;
 };
-
-Mixture FindMixture(const std::string& name) {
-  if (name == "gmm-iso") return IsotropicMixture();
-  if (name == "gmm-aniso") return AnisotropicMixture();
-  throw ConfigError(fmt::format("--data {}: allowed are gmm-iso and gmm-aniso", name));
-}
 
 constexpr double kReach = 10;  // the pictures show -kReach to kReach
 constexpr Index kCells = 200;
@@ -44,39 +38,20 @@ DensityPanel MakePanel(const std::string& title, const std::string& caption, con
   return panel;
 }
 
-// The share of the points within 3 standard deviations of each component's mean.
-std::vector<double> ModeShares(const Mixture& mixture, const Matrix& points) {
-  std::vector<double> shares;
-  for (const Mixture::Component& c : mixture.components) {
-    Index inside = 0;
-    for (Index r = 0; r < points.rows(); ++r) {
-      const double x = (double{points(r, 0)} - c.mean[0]) / c.deviation[0];
-      const double y = (double{points(r, 1)} - c.mean[1]) / c.deviation[1];
-      inside += x * x + y * y <= 9 ? 1 : 0;
-    }
-    shares.push_back(static_cast<double>(inside) / static_cast<double>(points.rows()));
-  }
-  return shares;
-}
-
 int Density(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".svg", ".pdf"});
   const ModelFile file = ReadModel(a.model);
   if (file.model.visible() != 2) {
     throw ConfigError(fmt::format("{}: {} visible units: allowed are 2", a.model, file.model.visible()));
   }
-  const Mixture mixture = FindMixture(a.mixture);
+  const std::optional<Mixture> found = FindMixture(a.mixture);
+  if (!found) throw ConfigError(fmt::format("--data {}: allowed are gmm-iso and gmm-aniso", a.mixture));
+  const Mixture& mixture = *found;
   // At another temperature the samplers aim at the law of exp(-E/τ).
   const double temperature = file.sampler.temperature;
   const Quadrature law(temperature == 1 ? file.model : file.model.Tempered(temperature));
   const Standardization& s = file.standardization;
-  const auto log_density = [&](double x, double y) {
-    if (s.identity()) return law.LogDensity(std::vector<double>{x, y});
-    const double d0 = s.deviation[0];
-    const double d1 = s.deviation[1];
-    return law.LogDensity(std::vector<double>{(x - double{s.mean[0]}) / d0, (y - double{s.mean[1]}) / d1}) -
-           std::log(d0 * d1);
-  };
+  const LogDensity2 log_density = DensityInOwnUnits(law, s);
   const double kl = KlDivergence(mixture, log_density);
   const double kl_gaussian = KlOfFittedGaussian(mixture);
 
@@ -86,7 +61,7 @@ int Density(const Arguments& a, const Common& common) {
   Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = common.seed});
   Matrix points = chains.visible;
   s.Invert(points);
-  const std::vector<double> shares = ModeShares(mixture, points);
+  const std::vector<Estimate> shares = ModeShares(mixture, points);
 
   Figure figure;
   figure.theme = a.dark ? Theme::kDark : Theme::kLight;
@@ -96,16 +71,16 @@ int Density(const Arguments& a, const Common& common) {
       MakePanel(temperature == 1 ? "learned density" : fmt::format("learned density at temperature {}", temperature),
                 fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
       ScatterPanel{"1,000 samples from noise",
-                   fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0], 100 * shares[1],
-                               100 * shares[2]),
+                   fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0].value,
+                               100 * shares[1].value, 100 * shares[2].value),
                    PlaneAxis("v₁"), PlaneAxis("v₂"), points}};
   WriteFigure(a.out, figure);
   PrintResults(common, {{"figure", a.out},
                         {"kl_data_model", kl},
                         {"kl_single_gaussian", kl_gaussian},
-                        {"share_mode_1", shares[0]},
-                        {"share_mode_2", shares[1]},
-                        {"share_mode_3", shares[2]}});
+                        {"share_mode_1", shares[0].value},
+                        {"share_mode_2", shares[1].value},
+                        {"share_mode_3", shares[2].value}});
   return 0;
 }
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "grbm/data/options.h"
 #include "grbm/model/energy.h"
 #include "grbm/report/image.h"
 #include "grbm/train/config.h"
@@ -82,12 +81,17 @@ void WriteImages(const std::string& path, const ModelFile& file, const std::vect
   }
 }
 
-Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
-  // The crop and size of the images that the model was trained on.
+DataOptions ModelData(const ModelFile& file, const std::string& source) {
   DataOptions options;
   const auto config = file.provenance.find("config");
   if (config != file.provenance.end()) options = ParseConfig(config->second, "the model's settings").data;
+  if (options.source != source) options.subset = 0;
   options.source = source;
+  return options;
+}
+
+Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
+  DataOptions options = ModelData(file, source);
   options.split = split;
   options.subset = 0;
   const Dataset data = LoadDataset(options);

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "grbm/core/matrix.h"
+#include "grbm/data/options.h"
 #include "grbm/store/model_file.h"
 
 namespace grbm::app {
@@ -30,6 +31,9 @@ void CheckImages(const std::string& path, const ModelFile& file);
 // of the rows themselves.
 void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns);
 
+// How to read data for a model: the crop and size of the images that it was trained on, and the same subset where these
+// are the very data.
+DataOptions ModelData(const ModelFile& file, const std::string& source);
 // The rows of a data set that fit the model, standardised; at most `limit` of them (0: all).
 Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
 

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "grbm/core/npz.h"
-#include "grbm/model/energy.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/sampler/sampler.h"
 #include "output.h"
 #include "progress.h"
@@ -34,15 +34,7 @@ class Frames : public Observer {
   void OnStep(const ChainState& state) override {
     progress_.Update(static_cast<std::uint64_t>(state.step), "");
     if (every_ == 0 || state.step % every_ != 0) return;
-    Matrix frame;
-    if (options_.final == Final::kMean && state.hidden.rows() > 0) {
-      frame = VisibleMean(file_.model, state.hidden, pool_);
-    } else {
-      frame = Matrix(state.visible.rows(), state.visible.cols());
-      CopyRows(state.visible, frame);
-    }
-    file_.standardization.Invert(frame);
-    frames.push_back(std::move(frame));
+    frames.push_back(ShowState(file_, options_, state, pool_));
   }
 
   std::vector<Matrix> frames;

@@ -1,0 +1,205 @@
+// grbm evaluate: how good a trained model is.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "grbm/evaluate/evaluation.h"
+#include "grbm/evaluate/samples.h"
+#include "output.h"
+#include "progress.h"
+
+namespace grbm::app {
+
+namespace {
+
+struct Arguments {
+  std::string model;
+  std::string data;
+  std::string split = "train";
+  std::string held_out;
+  std::string metrics;
+  Index samples = 2000;
+  Index rows = 10000;
+  Index chains = 100;
+  std::int64_t temperatures = 1000;
+  std::vector<std::string> assignments;
+};
+
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+// One bar per part of the work.
+class Bars {
+ public:
+  explicit Bars(bool quiet) : quiet_(quiet) {}
+
+  void Show(std::string_view part, Index done, Index total) {
+    if (part != part_ || done < last_) {
+      part_ = part;
+      progress_ = std::make_unique<Progress>(part_, quiet_);
+      progress_->Start(0, static_cast<std::uint64_t>(total));
+    }
+    last_ = done;
+    progress_->Update(static_cast<std::uint64_t>(done), "");
+    if (done == total) part_.clear();
+  }
+
+ private:
+  bool quiet_;
+  std::string part_;
+  Index last_ = 0;
+  std::unique_ptr<Progress> progress_;
+};
+
+// "12.34 ± 0.05": two digits of the error decide.
+std::string Text(const Score& score) {
+  const auto digits = [](double error) {
+    return std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
+  };
+  if (!std::isnan(score.low)) {
+    const int places = digits(std::max(1e-6, (score.high - score.low) / 10));
+    return fmt::format("between {:.{}f} and {:.{}f}", score.low, places, score.high, places);
+  }
+  const auto [value, error] = score.estimate;
+  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.6g}", value);
+  return fmt::format("{:.{}f} ± {:.{}f}", value, digits(error), error, digits(error));
+}
+
+void PrintTable(const std::vector<MetricScores>& metrics) {
+  std::size_t name_width = 0;
+  std::size_t text_width = 0;
+  for (const MetricScores& metric : metrics) {
+    for (const Score& score : metric.scores) {
+      name_width = std::max(name_width, score.name.size());
+      text_width = std::max(text_width, Text(score).size());
+    }
+  }
+  for (const MetricScores& metric : metrics) {
+    fmt::print("\n{}\n", metric.name);
+    for (const Score& score : metric.scores) {
+      std::string label = score.name;
+      std::ranges::replace(label, '_', ' ');
+      // ± is one character of two bytes.
+      const std::string text = Text(score);
+      const std::size_t padding = text_width - text.size() + (text.find("±") == std::string::npos ? 0 : 1);
+      std::string line = fmt::format("  {:{}}  {}", label, name_width, text);
+      if (!score.note.empty()) line += fmt::format("{:{}}  {}", "", padding, score.note);
+      fmt::print("{}\n", line);
+    }
+  }
+}
+
+nlohmann::ordered_json ToJson(const std::vector<MetricScores>& metrics) {
+  nlohmann::ordered_json object;
+  for (const MetricScores& metric : metrics) {
+    for (const Score& score : metric.scores) {
+      nlohmann::ordered_json entry;
+      const auto put = [&](const char* key, double value) {
+        if (!std::isnan(value)) entry[key] = value;
+      };
+      put("value", score.estimate.value);
+      put("error", score.estimate.error);
+      put("low", score.low);
+      put("high", score.high);
+      if (!score.note.empty()) entry["note"] = score.note;
+      object[metric.name][score.name] = entry;
+    }
+  }
+  return object;
+}
+
+int EvaluateModel(const Arguments& a, const Common& common) {
+  EvaluationRequest request{ReadModel(a.model), {}};
+  ApplySet(request.file.sampler, a.assignments);
+  ThreadPool pool(common.threads);
+  DataOptions options = ModelData(request.file, a.data);
+  options.split = a.split;
+  request.data = LoadDataset(options, pool);
+  if (!a.held_out.empty()) {
+    DataOptions held_out = options;
+    held_out.subset = 0;
+    held_out.source = a.held_out;
+    held_out.split = "all";
+    request.held_out = LoadDataset(held_out, pool);
+  } else {
+    request.held_out = LoadHeldOut(options, pool);
+  }
+  request.samples = a.samples;
+  request.rows = a.rows;
+  request.chains = a.chains;
+  request.temperatures = a.temperatures;
+  request.seed = common.seed;
+
+  Bars bars(common.quiet || common.json);
+  Evaluation evaluation(std::move(request), pool,
+                        [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });
+  const std::vector<MetricScores> metrics = Evaluate(evaluation, SplitList(a.metrics));
+  const Model& model = evaluation.file().model;
+  const double temperature = evaluation.file().sampler.temperature;
+  if (common.json) {
+    nlohmann::ordered_json object;
+    object["model"] = a.model;
+    object["data"] = a.data;
+    object["visible"] = model.visible();
+    object["hidden"] = model.hidden();
+    object["temperature"] = temperature;
+    object["seed"] = common.seed;
+    object.update(ToJson(metrics));
+    fmt::print("{}\n", object.dump());
+    return 0;
+  }
+  fmt::print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
+             temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
+  PrintTable(metrics);
+  return 0;
+}
+
+std::string MetricsHelp() {
+  std::string text = "Which, separated by commas; without it, all that apply:";
+  for (const Metric& metric : Metrics()) text += fmt::format("\n{}: {}", metric.name, metric.help);
+  return text;
+}
+
+}  // namespace
+
+void AddEvaluate(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("evaluate", "Say how good a model is, each number with its uncertainty");
+  const auto a = std::make_shared<Arguments>();
+  command->add_option("MODEL", a->model, "A model file")->required();
+  command
+      ->add_option("--data", a->data, "The data it was trained on: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
+      ->required();
+  command->add_option("--split", a->split, "Part of the data: train, test, all")->capture_default_str();
+  command->add_option("--held-out", a->held_out,
+                      "Data it was not trained on (default: the part test, other points of a mixture)");
+  command->add_option("--metrics", a->metrics, MetricsHelp());
+  command->add_option("--samples", a->samples, "Samples from noise, and rows of data they are compared with")
+      ->check(CLI::Range(2, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--rows", a->rows, "Rows of each data set to look at, drawn at random")
+      ->check(CLI::Range(2, 100'000'000))
+      ->capture_default_str();
+  command->add_option("--chains", a->chains, "Annealing: how many chains")
+      ->check(CLI::Range(2, 10'000'000))
+      ->capture_default_str();
+  command->add_option("--temperatures", a->temperatures, "Annealing: in how many steps")
+      ->check(CLI::Range(1, 100'000'000))
+      ->capture_default_str();
+  AddSet(*command, a->assignments);
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick");
+  command->callback([=, &common, &action] { action = [=, &common] { return EvaluateModel(*a, common); }; });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,97 @@
+// All judgements of one trained model, by name: `grbm evaluate` as a library.
+//
+//   Evaluation evaluation({.file = ReadModel(path), .data = data, .held_out = test}, pool);
+//   for (const MetricScores& metric : Evaluate(evaluation, {"likelihood", "quick"})) ...
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grbm/core/parallel.h"
+#include "grbm/data/dataset.h"
+#include "grbm/evaluate/estimate.h"
+#include "grbm/evaluate/quick.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm {
+
+struct EvaluationRequest {
+  ModelFile file;
+  Dataset data;  // that the model was trained on, in its own units
+  std::optional<Dataset> held_out = {};
+  Index samples = 2000;  // drawn from noise, and rows of data they are compared with
+  Index rows = 10000;    // of either data set that are looked at, drawn at random
+  Index chains = 100;    // of annealing
+  std::int64_t temperatures = 1000;
+  std::uint64_t seed = 1;
+};
+
+// What is judged, and what several metrics need: computed once, when first asked for.
+class Evaluation {
+ public:
+  // Throws DataError where data and model do not fit. The pool must outlive the evaluation.
+  Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress = {});
+
+  const EvaluationRequest& request() const { return request_; }
+  const ModelFile& file() const { return request_.file; }
+  ThreadPool& pool() const { return pool_; }
+  const EvaluationProgress& progress() const { return progress_; }
+
+  // The law of exp(-E/τ), τ the temperature of the model file's sampler.                                [math.md (8)]
+  const Model& law() const { return law_; }
+
+  // Rows in the data's own units, in random order.
+  const Matrix& training();
+  const Matrix& held_out();
+  // Rows in the model's units.
+  Matrix InModelUnits(const Matrix& rows) const;
+
+  const Matrix& samples();
+  const QuickFeatures& quick();
+  // Of as many rows each, or fewer where there are not so many.
+  const Matrix& training_features();
+  const Matrix& held_out_features();
+  const Matrix& sample_features();
+
+ private:
+  Matrix FirstFeatures(const Matrix& rows);
+
+  EvaluationRequest request_;
+  ThreadPool& pool_;
+  EvaluationProgress progress_;
+  Model law_;
+  std::optional<Matrix> training_, held_out_, samples_, training_features_, held_out_features_, sample_features_;
+  std::optional<QuickFeatures> quick_;
+};
+
+// One number, and all that must be said with it.
+struct Score {
+  std::string name;
+  Estimate estimate;
+  std::string note = {};
+  // Where only an interval can be given, estimate is NaN.
+  double low = std::numeric_limits<double>::quiet_NaN();
+  double high = std::numeric_limits<double>::quiet_NaN();
+};
+
+// One metric is one file, src/evaluate/metric_*.cc, and one line in the table of metrics.cc.
+struct Metric {
+  std::string_view name;
+  std::string_view help;
+  // Why it cannot be had here; empty where it can.
+  std::string (*why_not)(const Evaluation&);
+  std::vector<Score> (*measure)(Evaluation&);
+};
+std::span<const Metric> Metrics();
+
+struct MetricScores {
+  std::string name;
+  std::vector<Score> scores;
+};
+// The metrics of these names, in the order of the table; without names, all that can be had. Throws ConfigError for a
+// name that is unknown or cannot be had.
+std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std::string>& names = {});
+
+}  // namespace grbm

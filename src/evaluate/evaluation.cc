@@ -1,0 +1,126 @@
+#include "grbm/evaluate/evaluation.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "evaluate/common.h"
+#include "evaluate/metrics.h"
+#include "grbm/core/error.h"
+#include "grbm/core/options.h"
+#include "grbm/data/permutation.h"
+#include "grbm/evaluate/samples.h"
+
+namespace grbm {
+
+namespace {
+
+// At most `limit` rows, in random order.
+Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
+  const Permutation order(Stream(PartSeed(seed, Part::kSubset), Purpose::kSubset), 0,
+                          static_cast<std::uint64_t>(data.rows()));
+  std::vector<Index> rows;
+  for (Index r = 0; r < std::min(limit, data.rows()); ++r) {
+    rows.push_back(static_cast<Index>(order(static_cast<std::uint64_t>(r))));
+  }
+  Matrix out(static_cast<Index>(rows.size()), data.visible());
+  data.Read(rows, out);
+  return out;
+}
+
+void CheckFits(const ModelFile& file, const Dataset& data) {
+  if (data.visible() == file.model.visible()) return;
+  throw DataError(fmt::format("{}: {} values a row, but the model has {} visible units: they must be as many",
+                              data.source(), data.visible(), file.model.visible()));
+}
+
+}  // namespace
+
+Evaluation::Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress)
+    : request_(std::move(request)),
+      pool_(pool),
+      progress_(std::move(progress)),
+      law_(file().sampler.temperature == 1 ? file().model : file().model.Tempered(file().sampler.temperature)) {
+  CheckFits(file(), request_.data);
+  if (request_.held_out) CheckFits(file(), *request_.held_out);
+}
+
+const Matrix& Evaluation::training() {
+  if (!training_) training_ = ReadSome(request_.data, request_.rows, request_.seed);
+  return *training_;
+}
+
+const Matrix& Evaluation::held_out() {
+  if (!held_out_) held_out_ = ReadSome(*request_.held_out, request_.rows, request_.seed);
+  return *held_out_;
+}
+
+Matrix Evaluation::InModelUnits(const Matrix& rows) const {
+  Matrix out = rows;
+  file().standardization.Apply(out);
+  return out;
+}
+
+const Matrix& Evaluation::samples() {
+  if (!samples_) {
+    samples_ = DrawSamples(file(), request_.samples, PartSeed(request_.seed, Part::kSamples), pool_, progress_);
+  }
+  return *samples_;
+}
+
+const QuickFeatures& Evaluation::quick() {
+  if (!quick_) {
+    const Index rows = std::min(request_.samples, training().rows());
+    quick_.emplace(training().view().Rows(0, rows), file().image_shape, pool_);
+  }
+  return *quick_;
+}
+
+Matrix Evaluation::FirstFeatures(const Matrix& rows) {
+  return quick()(rows.view().Rows(0, std::min(request_.samples, rows.rows())), pool_);
+}
+
+const Matrix& Evaluation::training_features() {
+  if (!training_features_) training_features_ = FirstFeatures(training());
+  return *training_features_;
+}
+
+const Matrix& Evaluation::held_out_features() {
+  if (!held_out_features_) held_out_features_ = FirstFeatures(held_out());
+  return *held_out_features_;
+}
+
+const Matrix& Evaluation::sample_features() {
+  if (!sample_features_) sample_features_ = FirstFeatures(samples());
+  return *sample_features_;
+}
+
+// The table of metrics.
+std::span<const Metric> Metrics() {
+  static const Metric kMetrics[] = {kLikelihoodMetric,   kQuickMetric,    kMixingMetric,
+                                    kMemorisationMetric, kCoverageMetric, kMixtureMetric};
+  return kMetrics;
+}
+
+std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std::string>& names) {
+  std::vector<std::string_view> known;
+  for (const Metric& metric : Metrics()) known.push_back(metric.name);
+  for (const std::string& name : names) {
+    const auto found = std::ranges::find(known, name);
+    if (found == known.end()) {
+      throw ConfigError(fmt::format("metrics: unknown metric '{}'{}", name, DidYouMean(name, known)));
+    }
+    const std::string reason = Metrics()[Size(found - known.begin())].why_not(evaluation);
+    if (!reason.empty()) throw ConfigError(fmt::format("metrics: {}: {}", name, reason));
+  }
+  std::vector<MetricScores> results;
+  for (const Metric& metric : Metrics()) {
+    const bool asked = std::ranges::find(names, metric.name) != names.end();
+    if (names.empty() ? metric.why_not(evaluation).empty() : asked) {
+      results.push_back({std::string(metric.name), metric.measure(evaluation)});
+    }
+  }
+  return results;
+}
+
+}  // namespace grbm

@@ -1,0 +1,103 @@
+#include <fmt/core.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "evaluate/metrics.h"
+#include "grbm/evaluate/likelihood.h"
+
+namespace grbm {
+
+namespace {
+
+std::string MethodNote(PartitionMethod method) {
+  switch (method) {
+    case PartitionMethod::kEnumeration:
+      return "exact, by enumeration";
+    case PartitionMethod::kQuadrature:
+      return "exact, by quadrature";
+    case PartitionMethod::kAnnealing:
+      break;
+  }
+  return "annealed importance sampling";
+}
+
+// value + factor · log Z, with the error of both; an interval where log Z is one.
+Score WithPartition(std::string name, Estimate rest, double factor, const PartitionFunction& z, std::string note) {
+  Score score{std::move(name),
+              {rest.value + factor * z.log_partition.value, std::hypot(rest.error, factor * z.log_partition.error)},
+              std::move(note)};
+  if (z.annealing && z.annealing->wide) {
+    const double a = rest.value + factor * z.low();
+    const double b = rest.value + factor * z.high();
+    score.low = std::min(a, b) - 2 * rest.error;
+    score.high = std::max(a, b) + 2 * rest.error;
+    score.estimate = {};
+  }
+  return score;
+}
+
+void AddData(std::vector<Score>& scores, Evaluation& evaluation, const std::string& part, const Matrix& rows,
+             bool is_8bit, const PartitionFunction& z) {
+  const auto likelihood = [&](bool dequantize) {
+    return MeanLogLikelihood(evaluation.law(), evaluation.file().standardization, rows, 0, dequantize,
+                             evaluation.request().seed, evaluation.pool());
+  };
+  const DataLikelihood plain = likelihood(false);
+  scores.push_back(WithPartition("nats_" + part, plain.nats, -1, z,
+                                 fmt::format("per row, in the data's own units; {} rows", rows.rows())));
+  if (plain.degenerate_units > 0) {
+    scores.push_back(
+        {"degenerate_nats_" + part,
+         {plain.degenerate_nats, std::numeric_limits<double>::quiet_NaN()},
+         fmt::format("the part of {} units that are constant or at the variance floor", plain.degenerate_units)});
+  }
+  if (!is_8bit) return;
+  const double scale = -1 / (static_cast<double>(rows.cols()) * std::numbers::ln2);
+  const DataLikelihood smooth = likelihood(true);
+  scores.push_back(WithPartition("bits_per_dimension_" + part,
+                                 {scale * smooth.nats.value, std::abs(scale) * smooth.nats.error}, -scale, z,
+                                 "with uniform dequantisation"));
+  if (smooth.degenerate_units > 0) {
+    scores.push_back({"degenerate_bits_per_dimension_" + part,
+                      {scale * smooth.degenerate_nats, std::numeric_limits<double>::quiet_NaN()},
+                      fmt::format("the part of those {} units", smooth.degenerate_units)});
+  }
+}
+
+std::vector<Score> Measure(Evaluation& evaluation) {
+  const EvaluationRequest& request = evaluation.request();
+  const PartitionFunction z =
+      ComputePartition(evaluation.law(), evaluation.InModelUnits(evaluation.training()),
+                       {request.chains, request.temperatures, request.seed}, evaluation.pool(), evaluation.progress());
+  std::vector<Score> scores;
+  const double temperature = evaluation.file().sampler.temperature;
+  if (temperature != 1) scores.push_back({"temperature", {temperature, 0}, "all of exp(-E/temperature)"});
+  std::string note = MethodNote(z.method);
+  if (z.annealing)
+    note += fmt::format(", {:.1f} of {} chains effective", z.annealing->effective_chains, request.chains);
+  if (z.annealing && z.annealing->wide) note += "; the bounds are wider than its error bar, so only they are given";
+  scores.push_back(WithPartition("log_partition", {0, 0}, 1, z, note));
+  if (z.annealing) {
+    scores.push_back({"log_partition_lower", z.annealing->lower, "bound in expectation"});
+    scores.push_back({"log_partition_upper", z.annealing->upper,
+                      fmt::format("approximate: from chains with R̂ {:.3f}{}", z.rhat,
+                                  z.rhat > 1.05 ? ", which have not converged" : "")});
+  }
+  AddData(scores, evaluation, "training", evaluation.training(), request.data.is_8bit(), z);
+  if (request.held_out) {
+    AddData(scores, evaluation, "held_out", evaluation.held_out(), request.held_out->is_8bit(), z);
+  }
+  return scores;
+}
+
+}  // namespace
+
+const Metric kLikelihoodMetric = {
+    "likelihood", "log-likelihood, exact for small models, otherwise by annealed importance sampling",
+    [](const Evaluation& evaluation) -> std::string {
+      return evaluation.request().data.rows() < 2 ? "at least two rows of data are needed" : "";
+    },
+    Measure};
+
+}  // namespace grbm

@@ -1,0 +1,32 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "evaluate/metrics.h"
+#include "grbm/evaluate/neighbors.h"
+
+namespace grbm {
+
+namespace {
+
+std::vector<Score> Measure(Evaluation& evaluation) {
+  const Memorisation m =
+      MeasureMemorisation(evaluation.samples(), evaluation.training(), evaluation.held_out(), evaluation.pool());
+  const Index rows = std::min(evaluation.training().rows(), evaluation.held_out().rows());
+  return {{"to_training", m.to_training, fmt::format("root mean square per value, to the nearest of {} rows", rows)},
+          {"to_held_out", m.to_held_out, fmt::format("the same, of {} held-out rows", rows)},
+          {"nearer_to_training", m.nearer_to_training, "share of the samples; 0.5 where nothing is copied"}};
+}
+
+}  // namespace
+
+const Metric kMemorisationMetric = {
+    "memorisation", "distance to the nearest training row against that to the nearest held-out row",
+    [](const Evaluation& evaluation) -> std::string {
+      const EvaluationRequest& r = evaluation.request();
+      if (!r.held_out) return "held-out data are needed: give them with --held-out";
+      return r.held_out->rows() < 2 || r.samples < 2 ? "at least two rows of held-out data and samples are needed" : "";
+    },
+    Measure};
+
+}  // namespace grbm

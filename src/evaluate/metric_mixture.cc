@@ -1,0 +1,49 @@
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "evaluate/common.h"
+#include "evaluate/metrics.h"
+#include "grbm/evaluate/mixture.h"
+#include "grbm/evaluate/samples.h"
+
+namespace grbm {
+
+namespace {
+
+std::vector<Score> Measure(Evaluation& evaluation) {
+  const ModelFile& file = evaluation.file();
+  const Mixture mixture = *FindMixture(evaluation.request().data.source());
+  const Quadrature law(evaluation.law());
+  std::vector<Score> scores = {
+      {"kl_data_model",
+       {KlDivergence(mixture, DensityInOwnUnits(law, file.standardization)), 0},
+       "nats, by quadrature"},
+      {"kl_data_gaussian", {KlOfFittedGaussian(mixture), 0}, "the same of a single Gaussian"},
+      {"kl_model_data", {KlFromLaw(law, file.standardization, mixture), 0}, "nats, by quadrature"},
+      {"kl_gaussian_data", {KlFromFittedGaussian(mixture), 0}, "the same of a single Gaussian"}};
+  ModelFile drawn = file;
+  drawn.sampler.final = Final::kSample;
+  const Matrix points =
+      DrawSamples(drawn, evaluation.request().samples, PartSeed(evaluation.request().seed, Part::kSamples),
+                  evaluation.pool(), evaluation.progress());
+  const std::vector<Estimate> shares = ModeShares(mixture, points);
+  for (std::size_t c = 0; c < shares.size(); ++c) {
+    scores.push_back(
+        {fmt::format("share_mode_{}", c + 1), shares[c],
+         fmt::format("within 3 deviations; of the data {:.3f}", mixture.components[c].weight * (1 - std::exp(-4.5)))});
+  }
+  return scores;
+}
+
+}  // namespace
+
+const Metric kMixtureMetric = {"mixture", "KL divergences both ways and shares of the modes, for models of the plane",
+                               [](const Evaluation& evaluation) -> std::string {
+                                 const EvaluationRequest& r = evaluation.request();
+                                 if (!FindMixture(r.data.source())) return "the data must be gmm-iso or gmm-aniso";
+                                 return r.samples < 2 ? "at least two samples are needed" : "";
+                               },
+                               Measure};
+
+}  // namespace grbm

@@ -1,0 +1,71 @@
+#include "grbm/evaluate/pseudo.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grbm/model/energy.h"
+#include "grbm/model/exact.h"
+#include "grbm/model/quadrature.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using testing::Doubles;
+using testing::RandomModel;
+
+// The model of unit i alone, the others given: its biases are the logits without it.
+double Oracle(const Model& model, std::span<const float> v, Index i) {
+  const auto at = static_cast<std::size_t>(i);
+  Parameters p(1, model.hidden());
+  const std::vector<double> logits = HiddenLogits(model, Doubles(v));
+  for (Index j = 0; j < model.hidden(); ++j) {
+    p.W(0, j) = model.W()(i, j);
+    const double own = double{v[at]} * double{model.W()(i, j)} / std::exp(double{model.log_var()[at]});
+    p.b[static_cast<std::size_t>(j)] = static_cast<float>(logits[static_cast<std::size_t>(j)] - own);
+  }
+  p.mu[0] = model.mu()[at];
+  p.log_var[0] = model.log_var()[at];
+  return Quadrature(Model(std::move(p))).LogDensity(std::vector<double>{double{v[at]}});
+}
+
+TEST(Pseudo, ConditionalDensityIsThatOfTheModelOfOneUnit) {
+  const Model model = RandomModel(4, 9, 1, 1.5);
+  const Matrix v = testing::RandomVisible(5, 4, 2, 2.0);
+  ThreadPool pool(1);
+  const Matrix logits = HiddenLogits(model, v, pool);
+  for (Index r = 0; r < 5; ++r) {
+    for (Index i = 0; i < 4; ++i) {
+      EXPECT_NEAR(ConditionalLogDensity(model, v.row(r), logits.row(r), i), Oracle(model, v.row(r), i), 1e-4);
+    }
+  }
+}
+
+// Without weights units are independent, and the pseudo-likelihood is the likelihood.
+TEST(Pseudo, OfIndependentUnitsIsTheLikelihood) {
+  const ExactModel exact(RandomModel(6, 3, 3, 0.0));
+  const Matrix v = testing::RandomVisible(20000, 6, 4);
+  ThreadPool pool(2);
+  const Estimate pseudo = PseudoLikelihood(exact.model(), v, 2, 1, pool);
+  // 5 standard errors: wrong once in a million.
+  EXPECT_NEAR(pseudo.value, exact.MeanLogLikelihood(v), 5 * pseudo.error);
+  EXPECT_LT(pseudo.error, 0.05);
+}
+
+TEST(Pseudo, TheGapOfEqualLawsIsZeroAndOfWorseRowsPositive) {
+  const ExactModel exact(RandomModel(5, 4, 5));
+  Matrix v(4000, 5);
+  BitMatrix h(4000, 4);
+  exact.Sample(1, 0, v, h);
+  ThreadPool pool(2);
+  const Estimate same = FreeEnergyGap(exact.model(), v.view().Rows(0, 2000), v.view().Rows(2000, 2000), pool);
+  EXPECT_NEAR(same.value, 0, 5 * same.error);
+  Matrix far = v;
+  for (float& x : far.values()) x += 3;
+  const Estimate worse = FreeEnergyGap(exact.model(), v, far, pool);
+  EXPECT_GT(worse.value, 10 * worse.error);
+}
+
+}  // namespace
+}  // namespace grbm
