@@ -5,8 +5,8 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/samples.h"
 #include "output.h"
@@ -28,15 +28,6 @@ struct Arguments {
   std::int64_t temperatures = 1000;
   std::vector<std::string> assignments;
 };
-
-std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> words;
-  std::istringstream list(text);
-  for (std::string word; std::getline(list, word, ',');) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
-}
 
 // One bar per part of the work.
 class Bars {

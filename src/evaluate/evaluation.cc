@@ -8,25 +8,11 @@
 #include "evaluate/metrics.h"
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
-#include "grbm/data/permutation.h"
 #include "grbm/evaluate/samples.h"
 
 namespace grbm {
 
 namespace {
-
-// At most `limit` rows, in random order.
-Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
-  const Permutation order(Stream(PartSeed(seed, Part::kSubset), Purpose::kSubset), 0,
-                          static_cast<std::uint64_t>(data.rows()));
-  std::vector<Index> rows;
-  for (Index r = 0; r < std::min(limit, data.rows()); ++r) {
-    rows.push_back(static_cast<Index>(order(static_cast<std::uint64_t>(r))));
-  }
-  Matrix out(static_cast<Index>(rows.size()), data.visible());
-  data.Read(rows, out);
-  return out;
-}
 
 void CheckFits(const ModelFile& file, const Dataset& data) {
   if (data.visible() == file.model.visible()) return;

@@ -2,10 +2,8 @@
 
 #include <cmath>
 
-#include "evaluate/common.h"
 #include "evaluate/metrics.h"
 #include "grbm/evaluate/mixture.h"
-#include "grbm/evaluate/samples.h"
 
 namespace grbm {
 
@@ -22,12 +20,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
       {"kl_data_gaussian", {KlOfFittedGaussian(mixture), 0}, "the same of a single Gaussian"},
       {"kl_model_data", {KlFromLaw(law, file.standardization, mixture), 0}, "nats, by quadrature"},
       {"kl_gaussian_data", {KlFromFittedGaussian(mixture), 0}, "the same of a single Gaussian"}};
-  ModelFile drawn = file;
-  drawn.sampler.final = Final::kSample;
-  const Matrix points =
-      DrawSamples(drawn, evaluation.request().samples, PartSeed(evaluation.request().seed, Part::kSamples),
-                  evaluation.pool(), evaluation.progress());
-  const std::vector<Estimate> shares = ModeShares(mixture, points);
+  const std::vector<Estimate> shares = ModeShares(mixture, evaluation.samples());
   for (std::size_t c = 0; c < shares.size(); ++c) {
     scores.push_back(
         {fmt::format("share_mode_{}", c + 1), shares[c],

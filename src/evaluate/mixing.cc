@@ -64,7 +64,7 @@ StepsCurve MeasureSteps(const ModelFile& file, const QuickFeatures& quick, Const
                         std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   const std::uint64_t part = PartSeed(seed, Part::kSteps);
   Chains chains = NoiseChains(file.model, features.rows(), part, pool);
-  SamplerOptions sampler = file.sampler;
+  SamplerOptions sampler = JudgedSampler(file);
   sampler.steps = max_steps;
   StepsObserver observer(file, sampler, quick, features, pool, progress);
   Sampler(file.model, sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = part}, &observer);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "evaluate/common.h"
+#include "grbm/data/permutation.h"
 #include "grbm/model/energy.h"
 
 namespace grbm {
@@ -24,6 +25,18 @@ class Bar : public Observer {
 
 }  // namespace
 
+Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
+  const Permutation order(Stream(PartSeed(seed, Part::kSubset), Purpose::kSubset), 0,
+                          static_cast<std::uint64_t>(data.rows()));
+  std::vector<Index> rows;
+  for (Index r = 0; r < std::min(limit, data.rows()); ++r) {
+    rows.push_back(static_cast<Index>(order(static_cast<std::uint64_t>(r))));
+  }
+  Matrix out(static_cast<Index>(rows.size()), data.visible());
+  data.Read(rows, out);
+  return out;
+}
+
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
   if (options.final == Final::kMean && state.hidden.rows() > 0) {
@@ -34,6 +47,12 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
   }
   file.standardization.Invert(shown);
   return shown;
+}
+
+SamplerOptions JudgedSampler(const ModelFile& file) {
+  SamplerOptions options = file.sampler;
+  if (!file.image_shape.known()) options.final = Final::kSample;
+  return options;
 }
 
 void ClipToData(const ModelFile& file, MutableMatrix rows) {
@@ -48,8 +67,9 @@ Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, Threa
                    const EvaluationProgress& progress) {
   Chains chains = NoiseChains(file.model, count, seed, pool);
   Bar bar(file.sampler.steps, progress);
-  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);
-  Matrix samples = FinalVisible(file.model, chains, file.sampler, pool);
+  const SamplerOptions options = JudgedSampler(file);
+  Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);
+  Matrix samples = FinalVisible(file.model, chains, options, pool);
   file.standardization.Invert(samples);
   ClipToData(file, samples);
   return samples;

@@ -16,6 +16,7 @@
 #include "grbm/core/version.h"
 #include "grbm/data/batches.h"
 #include "grbm/data/standardize.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/model/backend.h"
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
@@ -34,7 +35,10 @@ std::string ManifestPath(const std::string& folder) { return folder + "/manifest
 std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
 std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
 
-std::string MetricsLine(const UpdateMetrics& m) {
+// Named numbers, in order.
+using Values = std::vector<std::pair<std::string, double>>;
+
+std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   json line;
   line["update"] = m.update;
   line["epoch"] = m.epoch;
@@ -48,6 +52,7 @@ std::string MetricsLine(const UpdateMetrics& m) {
   line["max_log_var"] = m.max_log_var;
   line["hidden_activity"] = m.batch.hidden_activity;
   line["unstable_units"] = m.batch.unstable_units;
+  for (const auto& [name, value] : curves) line[name] = value;
   return line.dump() + "\n";
 }
 
@@ -177,6 +182,12 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
                                   config.sampler.step_size, stability.ratio));
   }
 
+  std::optional<Curves> curves;
+  const auto evaluate_every = static_cast<std::uint64_t>(config.evaluate.every_steps);
+  if (evaluate_every > 0) {
+    curves.emplace(config.evaluate, data, LoadHeldOut(config.data, pool), standardization, request.seed, pool);
+  }
+
   Prepare(request, data, pool);
   const std::string checkpoints = CheckpointFolder(request.folder);
   if (auto state = ReadNewestCheckpoint(checkpoints)) trainer.Restore(std::move(*state));
@@ -185,18 +196,21 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   RemoveLeftovers(request.folder);
   MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates());
 
+  const auto model_file = [&]() -> ModelFile {
+    return {trainer.model(),
+            config.sampler,
+            standardization,
+            data.shape(),
+            {{"bits", data.is_8bit() ? "8" : "32"},
+             {"data", data.source()},
+             {"seed", std::to_string(request.seed)},
+             {"updates", std::to_string(trainer.updates())},
+             {"config", ConfigText(config)}}};
+  };
   const auto save = [&] {
     const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
     WriteCheckpoint(path, trainer.State());
-    WriteModel(request.folder + "/model.safetensors", {trainer.model(),
-                                                       config.sampler,
-                                                       standardization,
-                                                       data.shape(),
-                                                       {{"bits", data.is_8bit() ? "8" : "32"},
-                                                        {"data", data.source()},
-                                                        {"seed", std::to_string(request.seed)},
-                                                        {"updates", std::to_string(trainer.updates())},
-                                                        {"config", ConfigText(config)}}});
+    WriteModel(request.folder + "/model.safetensors", model_file());
     PruneCheckpoints(checkpoints, config.checkpoint.keep);
     observer.OnCheckpoint(path);
   };
@@ -211,7 +225,10 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   Index warned_unstable = 0;
   while (!trainer.done()) {
     const UpdateMetrics metrics = trainer.Update();
-    if (metrics.update % log_every == 0 || trainer.done()) metrics_file.Write(MetricsLine(metrics));
+    const bool evaluate = curves && (metrics.update % evaluate_every == 0 || trainer.done());
+    if (evaluate || metrics.update % log_every == 0 || trainer.done()) {
+      metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
+    }
     observer.OnUpdate(metrics);
     if (metrics.batch.unstable_units > 2 * warned_unstable) {
       warned_unstable = metrics.batch.unstable_units;

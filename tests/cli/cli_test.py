@@ -12,7 +12,7 @@ import zlib
 import numpy
 from support import TINY, ProgramTest, run
 
-COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "info", "data", "presets",
+COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
             "convert", "completion"]
 
 
@@ -154,6 +154,102 @@ class Models(ProgramTest):
         for ending, magic in [(".svg", b"<?xml"), (".pdf", b"%PDF")]:
             self.succeed("density", model, "--data", "gmm-iso", "-o", out.with_suffix(ending), "--quiet")
             self.assertEqual(out.with_suffix(ending).read_bytes()[:len(magic)], magic)
+
+    def test_a_model_of_the_plane_is_judged(self):
+        model = self.train()
+        asked = ["evaluate", model, "--data", "gmm-iso", "--samples", 300]
+        results = self.results(*asked)
+        for name in ["likelihood", "quick", "mixing", "memorisation", "coverage", "mixture"]:
+            self.assertIn(name, results)
+        self.assertEqual(results["likelihood"]["log_partition"]["note"], "exact, by quadrature")
+        density = self.results("density", model, "--data", "gmm-iso", "-o", self.folder / "x.png")
+        kl = results["mixture"]["kl_data_model"]["value"]
+        self.assertAlmostEqual(kl, density["kl_data_model"], places=9)
+        # E[-log p(v)] of the mixture's points is its entropy and the divergence.
+        entropy = 1 + numpy.log(2 * numpy.pi) - 0.33 * 2 * numpy.log(0.33) - 0.34 * numpy.log(0.34)
+        nats = results["likelihood"]["nats_held_out"]
+        self.assertLess(abs(nats["value"] + entropy + kl), 5 * nats["error"])
+        self.assertEqual(results["mixing"]["energy_ess"]["note"], "of 16000 draws")
+
+        self.assertEqual(results, self.results(*asked, "--threads", 3), "threads do not matter")
+        table = self.succeed(*asked, "--metrics", "mixture,quick", "--quiet").stdout
+        self.assertRegex(table, r"\nquick\n  frechet +[0-9.]+ ± [0-9.]+ ")
+        self.assertRegex(table, r"\nmixture\n  kl data model +[0-9.]+ ")
+        self.assertNotIn("likelihood", table)
+
+        hot = self.succeed(*asked, "--metrics", "likelihood", "--set", "sampler.temperature=2", "--set",
+                           "sampler.adjust=none", "--quiet").stdout
+        self.assertIn("at temperature 2", hot)
+        self.assertIn("all of exp(-E/temperature)", hot)
+
+    def test_a_model_of_images_is_judged_by_annealing(self):
+        rows = numpy.random.default_rng(1).integers(0, 2, (200, 6, 6), dtype=numpy.uint8) * 200
+        rows[:, 0] = 7
+        data, other = self.folder / "images.npy", self.folder / "other.npy"
+        numpy.save(data, rows[:100])
+        numpy.save(other, rows[100:])
+        model = self.train("run", "--set", f"data.source={data}", "--set", "data.subset=0", "--set", "model.hidden=22",
+                           "--set", "train.batch_size=32")
+        asked = ["evaluate", model, "--data", data, "--chains", 20, "--temperatures", 50, "--samples", 50]
+        results = self.results(*asked, "--held-out", other)
+        likelihood = results["likelihood"]
+        self.assertIn("annealed importance sampling", likelihood["log_partition"]["note"])
+        self.assertRegex(likelihood["log_partition_upper"]["note"], r"^approximate: from chains with R̂ [0-9.]+")
+        lower, upper = (likelihood[f"log_partition_{end}"] for end in ["lower", "upper"])
+        self.assertLess(lower["value"], upper["value"] + 5 * (lower["error"] + upper["error"]))
+        self.assertIn("bits_per_dimension_training", likelihood)
+        self.assertIn("6 units", likelihood["degenerate_nats_training"]["note"])
+        self.assertIn("nearer_to_training", results["memorisation"])
+        without = self.results(*asked)
+        self.assertNotIn("memorisation", without)
+        self.assertNotIn("nats_held_out", without["likelihood"])
+        bar = self.succeed(*asked, "--metrics", "likelihood")
+        self.assertRegex(bar.stderr, r"annealing 50/50 .* left")
+        self.refuse(64, "metrics: memorisation: held-out data are needed", *asked, "--metrics", "memorisation")
+
+    def test_evaluations_that_cannot_be(self):
+        model = self.train()
+        asked = ["evaluate", model, "--data", "gmm-iso"]
+        self.refuse(64, "unknown metric 'quik': did you mean 'quick'", *asked, "--metrics", "quik")
+        self.refuse(64, "see 'grbm evaluate --help'", *asked, "--samples", 0)
+        self.refuse(64, "see 'grbm evaluate --help'", "evaluate", model)
+        self.refuse(64, "quick: at least 20 samples", *asked, "--metrics", "quick", "--samples", 5)
+        three = self.folder / "three.csv"
+        three.write_text("1,2,3\n4,5,6\n")
+        self.refuse(65, "three.csv: 3 values a row, but the model has 2", "evaluate", model, "--data", three)
+        self.refuse(64, "mixture: the data must be gmm-iso or gmm-aniso", "evaluate", model, "--data", self.plane(),
+                    "--metrics", "mixture")
+
+    def plane(self):
+        path = self.folder / "plane.csv"
+        path.write_text("".join(f"{k % 7},{k % 5}\n" for k in range(40)))
+        return path
+
+    def test_training_is_followed_without_being_changed(self):
+        def tensors(model):
+            data = model.read_bytes()
+            return data[8 + struct.unpack("<Q", data[:8])[0]:]
+
+        plain = self.train("plain")
+        followed = self.train("followed", "--set", "evaluate.every_steps=70", "--set", "evaluate.samples=50", "--set",
+                              "train.log_every=100")
+        self.assertEqual(tensors(plain), tensors(followed))
+        lines = [json.loads(line) for line in (followed.parent / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([line["update"] for line in lines], [70, 100, 140, 200])
+        for line in lines:
+            for name in ["quick_distance", "free_energy_gap", "pseudo_likelihood"]:
+                self.assertEqual(name in line, line["update"] != 100)
+                self.assertEqual(name + "_error" in line, line["update"] != 100)
+        only = self.train("only", "--set", "evaluate.every_steps=100", "--set", "evaluate.metrics=pseudo")
+        line = json.loads((only.parent / "metrics.jsonl").read_text().splitlines()[99])
+        self.assertIn("pseudo_likelihood", line)
+        self.assertNotIn("quick_distance", line)
+        train = ["train", "gmm-iso", "--out", self.folder / "new", "--set", "evaluate.every_steps=5"]
+        self.refuse(64, "evaluate: metrics: unknown metric 'pesudo': did you mean 'pseudo'", *train, "--set",
+                    "evaluate.metrics=quick,pesudo")
+        self.refuse(64, "gap needs held-out data", *train, "--set", "evaluate.metrics=gap", "--set",
+                    f"data.source={self.plane()}", "--set", "data.subset=0")
+        self.assertFalse((self.folder / "new").exists())
 
     def test_images_are_trained_and_drawn(self):
         rows = numpy.zeros((64, 6, 6), numpy.uint8)

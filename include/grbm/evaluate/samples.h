@@ -17,12 +17,19 @@ namespace grbm {
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
+// The model file's sampler, by which samples are judged. Of rows that are not images v itself is taken: the law of μ + W h
+// is narrower than the model's.
+SamplerOptions JudgedSampler(const ModelFile& file);
+
 // Values of 8-bit data end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
 // From noise, by the model file's sampler: count × visible, in the data's own units, clipped.
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
                    const EvaluationProgress& progress = {});
+
+// At most `limit` rows of data, in random order.
+Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);
 
 // Data of the same law that the model was not trained on: the part "test" of the public data sets where the options name
 // the part "train", other points of a mixture. None for other data.

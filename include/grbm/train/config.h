@@ -7,6 +7,7 @@
 
 #include "grbm/core/options.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/curves.h"
 #include "grbm/sampler/options.h"
 #include "grbm/train/options.h"
 
@@ -18,6 +19,7 @@ struct Config {
   SamplerOptions sampler;
   TrainOptions train;
   CheckpointOptions checkpoint;
+  EvaluateOptions evaluate;
 
   // The sections [data], [model], ... with their fields, which refer to this object.
   struct Section {

@@ -1,0 +1,96 @@
+#include "grbm/evaluate/curves.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "evaluate/common.h"
+#include "grbm/core/error.h"
+#include "grbm/evaluate/pseudo.h"
+#include "grbm/evaluate/samples.h"
+#include "grbm/model/energy.h"
+
+namespace grbm {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"quick", "gap", "pseudo"};
+constexpr Index kPseudoRows = 100;
+constexpr Index kPseudoUnits = 4;
+
+}  // namespace
+
+std::vector<Field> EvaluateOptions::Fields() {
+  return {
+      {"every_steps", &every_steps, "updates between evaluations, written to metrics.jsonl; 0: never", {.min = 0}},
+      {"metrics", &metrics, "which, separated by commas: quick, gap, pseudo; empty: all that can be had"},
+      {"samples", &samples, "samples from noise, and rows of data they are compared with", {.min = 20, .max = 1e7}},
+  };
+}
+
+std::vector<std::string> SplitList(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream list(text);
+  for (std::string word; std::getline(list, word, ',');) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+Curves::Curves(const EvaluateOptions& options, const Dataset& training, const std::optional<Dataset>& held_out,
+               const Standardization& standardization, std::uint64_t seed, ThreadPool& pool)
+    : metrics_(SplitList(options.metrics)), samples_(Index{options.samples}), seed_(seed), pool_(pool) {
+  for (const std::string& name : metrics_) {
+    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+      throw ConfigError(fmt::format("evaluate: metrics: unknown metric '{}'{}: allowed are quick, gap and pseudo", name,
+                                    DidYouMean(name, kNames)));
+    }
+    if (name == "gap" && !held_out) {
+      throw ConfigError(
+          "evaluate: metrics: gap needs held-out data, which only the public data sets and mixtures have");
+    }
+  }
+  if (metrics_.empty()) {
+    metrics_ = {"quick", "pseudo"};
+    if (held_out) metrics_.insert(metrics_.begin() + 1, "gap");
+  }
+  const auto read = [&](const Dataset& data) { return ReadSome(data, samples_, seed_); };
+  training_ = read(training);
+  if (training_.rows() < 20) {
+    throw ConfigError(fmt::format("evaluate: every_steps = {}: {} rows of data are too few: at least 20 are needed",
+                                  options.every_steps, training_.rows()));
+  }
+  quick_.emplace(training_, training.shape(), pool);
+  features_ = (*quick_)(training_, pool);
+  standardization.Apply(training_);
+  if (held_out) {
+    held_out_ = read(*held_out);
+    standardization.Apply(held_out_);
+  }
+}
+
+std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& file) const {
+  std::vector<std::pair<std::string, double>> values;
+  for (const std::string& name : metrics_) {
+    const auto [label, estimate] = [&]() -> std::pair<std::string, Estimate> {
+      if (name == "gap") return {"free_energy_gap", FreeEnergyGap(file.model, training_, held_out_, pool_)};
+      if (name == "pseudo") {
+        const Index rows = std::min(kPseudoRows, training_.rows());
+        return {"pseudo_likelihood",
+                PseudoLikelihood(file.model, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_)};
+      }
+      const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
+      try {
+        return {"quick_distance", QuickDistances(features_, (*quick_)(samples, pool_)).frechet};
+      } catch (const NumericError&) {
+        return {"quick_distance", {}};  // chains that diverged
+      }
+    }();
+    values.emplace_back(label, estimate.value);
+    values.emplace_back(label + "_error", estimate.error);
+  }
+  return values;
+}
+
+}  // namespace grbm
