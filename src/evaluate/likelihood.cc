@@ -18,6 +18,7 @@ namespace grbm {
 namespace {
 
 constexpr Index kRowsAtOnce = 1024;
+constexpr std::int64_t kFewestSteps = 100;  // of the chains that stand for samples of the model
 
 // Ends of Gibbs chains, half from rows of data and half from noise, and R̂ of their second halves.
 struct ModelSamples {
@@ -31,7 +32,7 @@ ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& o
   Chains chains = ChainsFrom(model, NoiseAndData(model, data, options.chains, seed, pool), seed, pool);
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
-  gibbs.steps = options.temperatures;
+  gibbs.steps = std::max(kFewestSteps, options.temperatures);
   Traces traces(model, options.chains, gibbs.steps, gibbs.steps / 2, "chains of the model", progress);
   Sampler(model, gibbs, pool).Run(chains, {.seed = seed}, &traces);
   return {std::move(chains.visible), SplitRhat(traces.energy().view())};

@@ -82,7 +82,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
     scores.push_back({"log_partition_lower", z.annealing->lower, "bound in expectation"});
     scores.push_back({"log_partition_upper", z.annealing->upper,
                       fmt::format("approximate: from chains with R̂ {:.3f}{}", z.rhat,
-                                  z.rhat > 1.05 ? ", which have not converged" : "")});
+                                  z.rhat <= 1.05 ? "" : ", which have not converged")});
   }
   AddData(scores, evaluation, "training", evaluation.training(), request.data.is_8bit(), z);
   if (request.held_out) {

@@ -29,7 +29,7 @@ struct PartitionFunction {
 
 // By enumeration up to 20 hidden units, by quadrature up to 2 visible ones, otherwise by annealing from the Gaussian
 // fitted to the data (rows × visible, in the model's units). Annealing back starts from the ends of Gibbs chains, half
-// of them from data and half from the base, of as many steps as there are temperatures: that bound is approximate.
+// of them from data and half from the base, of as many steps as there are temperatures, 100 at least: that bound is approximate.
 PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress = {});
 

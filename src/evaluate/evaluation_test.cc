@@ -1,0 +1,170 @@
+#include "grbm/evaluate/evaluation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "grbm/evaluate/curves.h"
+#include "grbm/evaluate/samples.h"
+#include "grbm/model/exact.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A model and data drawn from it: nothing can be better.
+EvaluationRequest Perfect(double temperature = 1) {
+  ModelFile file{testing::RandomModel(3, 5, 1)};
+  file.sampler.method = Method::kGibbs;
+  file.sampler.steps = 30;
+  file.sampler.temperature = temperature;
+  const ExactModel law(file.model.Tempered(temperature));
+  const auto draw = [&](std::uint64_t seed) {
+    Matrix v(1000, 3);
+    BitMatrix h(1000, 5);
+    law.Sample(seed, 0, v, h);
+    return Dataset(std::move(v), {}, "exact draws");
+  };
+  EvaluationRequest request{std::move(file), draw(1)};
+  request.held_out = draw(2);
+  request.samples = 800;
+  return request;
+}
+
+const Score& Find(const std::vector<MetricScores>& results, const std::string& metric, const std::string& name) {
+  for (const MetricScores& m : results) {
+    for (const Score& score : m.scores) {
+      if (m.name == metric && score.name == name) return score;
+    }
+  }
+  throw std::runtime_error("no score " + metric + "." + name);
+}
+
+TEST(Evaluate, TheTrueModelScoresAsHeldOutDataDo) {
+  ThreadPool pool(2);
+  Evaluation evaluation(Perfect(), pool);
+  const auto results = Evaluate(evaluation);
+  std::vector<std::string> names;
+  for (const MetricScores& m : results) names.push_back(m.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("likelihood", "quick", "mixing", "memorisation", "coverage"));
+  // Differences of two estimates, 5 standard errors.
+  const auto same = [&](const char* metric, const char* a, const char* b) {
+    const Estimate x = Find(results, metric, a).estimate;
+    const Estimate y = Find(results, metric, b).estimate;
+    EXPECT_NEAR(x.value, y.value, 5 * std::hypot(x.error, y.error)) << metric << " " << a;
+  };
+  same("likelihood", "nats_training", "nats_held_out");
+  same("quick", "frechet", "frechet_held_out");
+  same("quick", "kernel", "kernel_held_out");
+  same("memorisation", "to_training", "to_held_out");
+  same("coverage", "precision", "precision_held_out");
+  same("coverage", "recall", "recall_held_out");
+  same("coverage", "coverage", "coverage_held_out");
+  EXPECT_NEAR(Find(results, "memorisation", "nearer_to_training").estimate.value, 0.5, 0.1);
+  EXPECT_LT(Find(results, "mixing", "energy_rhat").estimate.value, 1.05);
+}
+
+// exp(-E/τ) is a model itself: its likelihood is that of the tempered model, its samples those of the data.
+TEST(Evaluate, OtherTemperaturesAreTheTemperedModel) {
+  ThreadPool pool(1);
+  Evaluation evaluation(Perfect(2.5), pool);
+  const auto results = Evaluate(evaluation, {"likelihood", "quick"});
+  EXPECT_EQ(Find(results, "likelihood", "temperature").estimate.value, 2.5);
+  const ExactModel exact(evaluation.file().model.Tempered(2.5));
+  EXPECT_NEAR(Find(results, "likelihood", "log_partition").estimate.value, exact.log_partition(), 1e-9);
+  EXPECT_NEAR(Find(results, "likelihood", "nats_training").estimate.value,
+              exact.MeanLogLikelihood(evaluation.request().data.ReadAll()), 1e-4);
+  const Estimate distance = Find(results, "quick", "frechet").estimate;
+  const Estimate floor = Find(results, "quick", "frechet_held_out").estimate;
+  EXPECT_NEAR(distance.value, floor.value, 5 * std::hypot(distance.error, floor.error));
+}
+
+// Far pairs of modes and three temperatures: no number for log Z, nor for what depends on it.
+TEST(Evaluate, WideBoundsAreGivenAsAnInterval) {
+  Parameters p = testing::BalancedModel(8, 22, 3, 1.5).parameters();
+  ModelFile file{Model(std::move(p))};
+  file.sampler.method = Method::kGibbs;
+  EvaluationRequest request{std::move(file), Dataset(testing::RandomVisible(200, 8, 1), {}, "noise")};
+  request.temperatures = 3;
+  ThreadPool pool(1);
+  Evaluation evaluation(std::move(request), pool);
+  const auto results = Evaluate(evaluation, {"likelihood"});
+  for (const char* name : {"log_partition", "nats_training"}) {
+    const Score& score = Find(results, "likelihood", name);
+    EXPECT_TRUE(std::isnan(score.estimate.value)) << name;
+    EXPECT_LT(score.low, score.high) << name;
+  }
+  EXPECT_THAT(Find(results, "likelihood", "log_partition").note, HasSubstr("wider than its error bar"));
+  EXPECT_THAT(Find(results, "likelihood", "log_partition_upper").note, HasSubstr("have not converged"));
+}
+
+TEST(Evaluate, ProgressIsToldAndMistakesAreNamed) {
+  ThreadPool pool(1);
+  std::vector<std::string> parts;
+  Evaluation evaluation(Perfect(), pool, [&](std::string_view part, Index done, Index total) {
+    EXPECT_LE(done, total);
+    if (done == total) parts.emplace_back(part);
+  });
+  Evaluate(evaluation, {"mixing", "quick"});
+  EXPECT_THAT(parts, ::testing::ElementsAre("samples", "mixing", "steps from noise"));
+  EXPECT_THROW(Evaluate(evaluation, {"mixture"}), ConfigError);
+  EXPECT_THROW(Evaluate(evaluation, {"nonsense"}), ConfigError);
+  EvaluationRequest request = Perfect();
+  request.data = Dataset(Matrix(5, 4), {}, "four columns");
+  EXPECT_THROW(Evaluation(std::move(request), pool), DataError);
+}
+
+TEST(Curves, AreAFunctionOfTheModelAndSeeABetterOne) {
+  const EvaluationRequest perfect = Perfect();
+  ThreadPool one(1);
+  ThreadPool three(3);
+  const EvaluateOptions options{.every_steps = 1, .samples = 300};
+  const Curves curves(options, perfect.data, perfect.held_out, {}, 1, one);
+  const auto values = curves.Measure(perfect.file);
+  EXPECT_EQ(values, Curves(options, perfect.data, perfect.held_out, {}, 1, three).Measure(perfect.file));
+  ASSERT_EQ(values.size(), 6u);
+  EXPECT_EQ(values[0].first, "quick_distance");
+  EXPECT_EQ(values[5].first, "pseudo_likelihood_error");
+  ModelFile worse = perfect.file;
+  worse.model = Model::Initial(3, 5, 1);
+  const auto others = curves.Measure(worse);
+  EXPECT_GT(others[0].second, 3 * values[0].second);
+  EXPECT_LT(others[4].second, values[4].second);
+  EXPECT_EQ(Curves(options, perfect.data, {}, {}, 1, one).Measure(perfect.file).size(), 4u);
+}
+
+TEST(Samples, HeldOutDataOfMixturesAreOtherPoints) {
+  ThreadPool pool(1);
+  DataOptions options;
+  options.source = "gmm-iso";
+  const Dataset data = LoadDataset(options, pool);
+  const std::optional<Dataset> other = LoadHeldOut(options, pool);
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->rows(), data.rows());
+  EXPECT_NE(other->ReadAll(), data.ReadAll());
+  options.source = "/some/file.npy";
+  EXPECT_FALSE(LoadHeldOut(options, pool));
+}
+
+TEST(Samples, SomeRowsAreDistinctAndAll) {
+  Matrix rows(50, 1);
+  for (Index r = 0; r < 50; ++r) rows(r, 0) = static_cast<float>(r);
+  const Dataset data(std::move(rows), {}, "numbers");
+  const auto sorted = [&](Index limit) {
+    const Matrix some = ReadSome(data, limit, 1);
+    std::vector<float> values(some.values().begin(), some.values().end());
+    std::ranges::sort(values);
+    return values;
+  };
+  EXPECT_EQ(sorted(1000).size(), 50u);
+  const std::vector<float> ten = sorted(10);
+  EXPECT_EQ(ten.size(), 10u);
+  EXPECT_EQ(std::ranges::adjacent_find(ten), ten.end());
+  EXPECT_GT(ten.back(), 20);
+}
+
+}  // namespace
+}  // namespace grbm
