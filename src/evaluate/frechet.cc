@@ -42,16 +42,20 @@ void CheckRows(const char* what, Index a, Index b, Index least) {
   }
 }
 
-// A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with pivoting, up to the pivots that are rounding.
+// A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with pivoting, without the pivots that are rounding. They
+// do not come in order: a feature that repeats another has pivot 0 wherever it stands.
 Eigen::MatrixXd Factor(const BasicMatrix<double>& covariance) {
   const Eigen::LDLT<Eigen::MatrixXd> ldlt(Map(covariance));
   const Vector pivots = ldlt.vectorD();
   const Index dimension = pivots.size();
   const double least = pivots.maxCoeff() * static_cast<double>(dimension) * std::numeric_limits<double>::epsilon();
-  Index rank = 0;
-  while (rank < dimension && pivots[rank] > least) ++rank;
   const Eigen::MatrixXd lower = ldlt.matrixL();
-  return ldlt.transpositionsP().transpose() * (lower.leftCols(rank) * pivots.head(rank).cwiseSqrt().asDiagonal());
+  Eigen::MatrixXd factor(dimension, (pivots.array() > least).count());
+  Index rank = 0;
+  for (Index k = 0; k < dimension; ++k) {
+    if (pivots[k] > least) factor.col(rank++) = lower.col(k) * std::sqrt(pivots[k]);
+  }
+  return ldlt.transpositionsP().transpose() * factor;
 }
 
 // Σ k(x, y) over all pairs of rows.

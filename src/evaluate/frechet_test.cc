@@ -196,6 +196,25 @@ TEST(Frechet, FewerRowsThanDimensions) {
   EXPECT_NEAR(Frechet(ridge(a), ridge(b)).distance, ab.distance, 1e-3);
 }
 
+// Features that repeat others, or are constant, add to no dimension: they stand first, so that their pivots do.
+TEST(Frechet, RepeatedAndConstantFeatures) {
+  const auto repeat = [](const Matrix& plain) {
+    Matrix out(plain.rows(), 3 * plain.cols());
+    for (Index i = 0; i < plain.rows(); ++i) {
+      for (Index j = 0; j < plain.cols(); ++j) {
+        out(i, j) = out(i, plain.cols() + j) = plain(i, j);
+        out(i, 2 * plain.cols() + j) = 7;
+      }
+    }
+    return out;
+  };
+  const Matrix a = Features(300, 6, 1);
+  const Matrix b = Features(300, 6, 2, 0.5f, 1.5f);
+  const double distance = Frechet(Moments(a), Moments(b)).distance;
+  EXPECT_NEAR(Frechet(Moments(repeat(a)), Moments(repeat(b))).distance, 2 * distance, 1e-6 * distance);
+  EXPECT_NEAR(Frechet(Moments(repeat(a)), Moments(repeat(a))).distance, 0, 1e-9);
+}
+
 TEST(Frechet, SaysWhatIsWrong) {
   const FeatureMoments two = Moments(Features(10, 2, 1));
   EXPECT_THROW(Frechet(two, Moments(Features(10, 3, 1))), DataError);
