@@ -42,7 +42,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
 
 }  // namespace
 
-const Metric kQuickMetric = {"quick", "Fréchet and kernel distance on random convolutions: seconds, no weights",
+const Metric kQuickMetric = {"quick", "Fréchet and kernel distance on features made from the data: seconds, no weights",
                              [](const Evaluation& evaluation) -> std::string {
                                const EvaluationRequest& r = evaluation.request();
                                return std::min(r.data.rows(), r.samples) < kFewest

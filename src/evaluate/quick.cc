@@ -13,50 +13,100 @@ namespace grbm {
 
 namespace {
 
-constexpr std::uint64_t kSeed = 1;  // of the filters: the same for every model and every data set
+constexpr std::uint64_t kSeed = 1;  // of the filters: the same for every model
 constexpr Index kChannels[] = {16, 32, QuickFeatures::kDimension};
 constexpr Index kWindows[] = {5, 3, 3};
 constexpr Index kStride = 2;
+constexpr Index kCandidates = 16;   // windows drawn per filter
+constexpr float kThreshold = 0.5f;  // of a channel, in its deviations
 constexpr Index kRowsAtOnce = 32;
 constexpr Index kGroups = 10;   // of the jackknife
 constexpr Index kSubsets = 5;   // of the kernel distance, or more
 constexpr Index kSubset = 500;  // rows of each at most
 
-// Normal filters of length 1; where asked for, the taps of each input channel sum to 0.
-Matrix RandomFilters(Index taps, Index in_channels, Index out_channels, bool zero_sum, Index number) {
-  const Stream stream(PartSeed(kSeed, Part::kFeatures), Purpose::kInitialWeights);
-  Matrix filters(taps * in_channels, out_channels);
-  for (Index f = 0; f < out_channels; ++f) {
-    for (Index k = 0; k < filters.rows(); ++k) {
-      filters(k, f) = stream.Normal(static_cast<std::uint64_t>(number), static_cast<std::uint32_t>(f), k);
+// The window of one output place; what lies outside the image repeats its edge.
+void CopyWindow(const QuickFeatures::Layer& layer, std::span<const float> image, Index y, Index x, float* out) {
+  const ImageShape& in = layer.in;
+  for (Index dy = 0; dy < layer.window; ++dy) {
+    const Index from_y = std::clamp<Index>(y * kStride + dy - layer.window / 2, 0, in.height - 1);
+    for (Index dx = 0; dx < layer.window; ++dx) {
+      const Index from_x = std::clamp<Index>(x * kStride + dx - layer.window / 2, 0, in.width - 1);
+      out = std::copy_n(image.data() + (from_y * in.width + from_x) * in.channels, in.channels, out);
     }
-    for (Index c = 0; c < in_channels && zero_sum; ++c) {
-      float sum = 0;
-      for (Index t = 0; t < taps; ++t) sum += filters(t * in_channels + c, f);
-      for (Index t = 0; t < taps; ++t) filters(t * in_channels + c, f) -= sum / static_cast<float>(taps);
-    }
-    float squares = 0;
-    for (Index k = 0; k < filters.rows(); ++k) squares += filters(k, f) * filters(k, f);
-    for (Index k = 0; k < filters.rows(); ++k) filters(k, f) /= std::sqrt(squares);
   }
-  return filters;
 }
 
-// The windows of one image, one per output place, as rows; what lies outside repeats the edge.
-void CopyWindows(const QuickFeatures::Layer& layer, std::span<const float> image, MutableMatrix windows) {
-  const ImageShape& in = layer.in;
-  for (Index y = 0; y < layer.out.height; ++y) {
-    for (Index x = 0; x < layer.out.width; ++x) {
-      float* out = windows.row(y * layer.out.width + x).data();
-      for (Index dy = 0; dy < layer.window; ++dy) {
-        const Index from_y = std::clamp<Index>(y * kStride + dy - layer.window / 2, 0, in.height - 1);
-        for (Index dx = 0; dx < layer.window; ++dx) {
-          const Index from_x = std::clamp<Index>(x * kStride + dx - layer.window / 2, 0, in.width - 1);
-          out = std::copy_n(image.data() + (from_y * in.width + from_x) * in.channels, in.channels, out);
-        }
-      }
+// The taps of every channel sum to 0.
+void RemoveMeans(std::span<float> window, Index channels) {
+  const auto taps = static_cast<float>(window.size() / Size(channels));
+  for (std::size_t c = 0; c < Size(channels); ++c) {
+    float mean = 0;
+    for (std::size_t k = c; k < window.size(); k += Size(channels)) mean += window[k] / taps;
+    for (std::size_t k = c; k < window.size(); k += Size(channels)) window[k] -= mean;
+  }
+}
+
+double Norm(std::span<const float> x) {
+  double sum = 0;
+  for (const float value : x) sum += double{value} * double{value};
+  return std::sqrt(sum);
+}
+
+// Windows at random places of the reference rows, one per row; in the first layer without their mean.
+Matrix DrawWindows(const QuickFeatures::Layer& layer, ConstMatrix rows, Index count, Index number) {
+  const Stream stream(PartSeed(kSeed, Part::kFeatures), Purpose::kInitialWeights);
+  Matrix windows(count, layer.window * layer.window * layer.in.channels);
+  for (Index w = 0; w < count; ++w) {
+    const auto pick = [&](std::uint64_t what, Index below) {
+      const double u =
+          stream.UniformDouble(4 * static_cast<std::uint64_t>(number) + what, static_cast<std::uint32_t>(w));
+      return static_cast<Index>(u * static_cast<double>(below));
+    };
+    const std::span<float> window = windows.row(w);
+    CopyWindow(layer, rows.row(pick(0, rows.rows())), pick(1, layer.out.height), pick(2, layer.out.width),
+               window.data());
+    if (number == 0) RemoveMeans(window, layer.in.channels);
+  }
+  return windows;
+}
+
+// The median of those norms that are more than rounding, and a little more, so that rounding decides about no window.
+double LeastNorm(std::vector<double> norms) {
+  if (norms.empty()) return 0;
+  std::ranges::sort(norms);
+  const auto first = std::ranges::upper_bound(norms, 1e-4 * norms.back());
+  return first == norms.end() ? 0 : 1.0001 * *(first + (norms.end() - first) / 2);
+}
+
+// Filters of length 1: windows of the reference rows with more in them than half of those that have anything in them,
+// less the mean window; where there are too few of these, and for rows that are not images, normal numbers.
+Matrix MakeFilters(const QuickFeatures::Layer& layer, ConstMatrix rows, Index number) {
+  const Index size = layer.window * layer.window * layer.in.channels;
+  Matrix filters(size, layer.out.channels);
+  const Matrix windows = DrawWindows(layer, rows, layer.window > 1 ? kCandidates * layer.out.channels : 0, number);
+  std::vector<double> norms;
+  std::vector<float> mean(Size(size));
+  for (Index w = 0; w < windows.rows(); ++w) {
+    norms.push_back(Norm(windows.row(w)));
+    for (std::size_t k = 0; k < mean.size() && number > 0; ++k) {
+      mean[k] += windows.row(w)[k] / static_cast<float>(windows.rows());
     }
   }
+  const double least = LeastNorm(norms);
+  const Stream stream(PartSeed(kSeed, Part::kFeatures), Purpose::kInitialVisible);
+  Index next = 0;
+  std::vector<float> filter(Size(size));
+  for (Index f = 0; f < layer.out.channels; ++f, ++next) {
+    while (next < windows.rows() && !(norms[Size(next)] > least)) ++next;
+    for (Index k = 0; k < size; ++k) {
+      filter[Size(k)] = next < windows.rows()
+                            ? windows(next, k) - mean[Size(k)]
+                            : stream.Normal(static_cast<std::uint64_t>(number), static_cast<std::uint32_t>(f), k);
+    }
+    const double norm = std::max(Norm(filter), 1e-30);
+    for (Index k = 0; k < size; ++k) filters(k, f) = static_cast<float>(double{filter[Size(k)]} / norm);
+  }
+  return filters;
 }
 
 // filters ∗ rows, before standardisation: rows × out.size().
@@ -67,7 +117,9 @@ Matrix Convolve(const QuickFeatures::Layer& layer, ConstMatrix rows, ThreadPool&
   const Index places = layer.out.height * layer.out.width;
   pool.ParallelFor(rows.rows(), [&](Index r) {
     Matrix windows(places, layer.filters.rows());
-    CopyWindows(layer, rows.row(r), windows);
+    for (Index p = 0; p < places; ++p) {
+      CopyWindow(layer, rows.row(r), p / layer.out.width, p % layer.out.width, windows.row(p).data());
+    }
     kernels::Logits(windows, ones, layer.filters, zeros,
                     MutableMatrix(result.row(r).data(), places, layer.out.channels, layer.out.channels));
   });
@@ -91,13 +143,13 @@ void Moments(ConstMatrix rows, Index channels, std::vector<float>& mean, std::ve
   for (const double s : squares) deviation.push_back(s > 1e-12 ? static_cast<float>(std::sqrt(s)) : 1.0f);
 }
 
-// max(0, (x - mean)/deviation), channel by channel, in place.
+// max(0, (x - mean)/deviation - threshold), channel by channel, in place.
 void Rectify(const QuickFeatures::Layer& layer, Matrix& rows) {
   for (Index r = 0; r < rows.rows(); ++r) {
     const std::span<float> row = rows.row(r);
     for (std::size_t k = 0; k < row.size(); ++k) {
       const std::size_t c = k % layer.mean.size();
-      row[k] = std::max(0.0f, (row[k] - layer.mean[c]) / layer.deviation[c]);
+      row[k] = std::max(0.0f, (row[k] - layer.mean[c]) / layer.deviation[c] - kThreshold);
     }
   }
 }
@@ -112,25 +164,16 @@ Matrix Pool(ConstMatrix rows, Index channels) {
   return pooled;
 }
 
+// Shapes only; the filters come from the reference rows.
 std::vector<QuickFeatures::Layer> MakeLayers(Index visible, const ImageShape& shape) {
+  // One place of `visible` channels: a dense layer.
+  if (!shape.known()) return {{{1, 1, visible}, {1, 1, QuickFeatures::kDimension}, 1, {}, {}, {}}};
   std::vector<QuickFeatures::Layer> layers;
-  if (!shape.known()) {
-    // One place of `visible` channels: a dense layer.
-    const Index out = QuickFeatures::kDimension;
-    layers.push_back({{1, 1, visible}, {1, 1, out}, 1, RandomFilters(1, visible, out, false, 0), {}, {}});
-    return layers;
-  }
   ImageShape in = shape;
   for (std::size_t l = 0; l < std::size(kChannels); ++l) {
     const auto half = [](Index n) { return (n + kStride - 1) / kStride; };
     const ImageShape out{half(in.height), half(in.width), kChannels[l]};
-    const Index window = kWindows[l];
-    layers.push_back({in,
-                      out,
-                      window,
-                      RandomFilters(window * window, in.channels, out.channels, l == 0, static_cast<Index>(l)),
-                      {},
-                      {}});
+    layers.push_back({in, out, kWindows[l], {}, {}, {}});
     in = out;
   }
   return layers;
@@ -146,7 +189,9 @@ QuickFeatures::QuickFeatures(ConstMatrix reference, const ImageShape& shape, Thr
   }
   Matrix rows(reference.rows(), reference.cols());
   CopyRows(reference, rows);
-  for (Layer& layer : layers_) {
+  for (Index l = 0; l < static_cast<Index>(layers_.size()); ++l) {
+    Layer& layer = layers_[Size(l)];
+    layer.filters = MakeFilters(layer, rows, l);
     rows = Convolve(layer, rows, pool);
     Moments(rows, layer.out.channels, layer.mean, layer.deviation);
     Rectify(layer, rows);

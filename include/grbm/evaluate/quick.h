@@ -1,4 +1,4 @@
-// A distance between sets of rows that takes seconds and no weights: on features of fixed random convolutions.
+// A distance between sets of rows that takes seconds and no weights: on features that are made from the data.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@
 
 namespace grbm {
 
-// Images pass three layers of random filters (5 × 5, 3 × 3, 3 × 3, every second place; 16, 32, 64 channels), each channel
-// standardised and rectified; the features are the means of the 64 channels over the image. Filters of the first layer
-// sum to zero, so that brightness and contrast do not matter. Other rows pass one layer of random ReLU units. Means and
-// deviations are those of the reference rows; the filters come from a fixed seed.                      [math.md (42)]
+// Images pass three layers of filters (5 × 5, 3 × 3, 3 × 3, every second place; 16, 32, 64 channels), each channel
+// standardised and rectified; the features are the means of the 64 channels over the image. The filters are windows of the
+// reference images themselves, drawn at random by a fixed seed: they answer to the shapes of these data. Brightness and
+// contrast of the whole set do not matter. Other rows pass one layer of random ReLU units.             [math.md (42)]
 class QuickFeatures {
  public:
   static constexpr Index kDimension = 64;
