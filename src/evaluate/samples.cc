@@ -40,7 +40,7 @@ Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
   if (options.final == Final::kMean && state.hidden.rows() > 0) {
-    shown = VisibleMean(file.model, state.hidden, pool, state.first);
+    shown = VisibleMean(file.model, state.hidden, pool);
   } else {
     shown = Matrix(state.visible.rows(), state.visible.cols());
     CopyRows(state.visible, shown);

@@ -1,0 +1,115 @@
+#include "grbm/evaluate/inception.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+
+#include "data/md5.h"
+#include "evaluate/inception_network.h"
+#include "evaluate/resize.h"
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+#include "grbm/core/safetensors.h"
+
+namespace grbm {
+
+namespace {
+
+constexpr Index kSide = 299;
+
+std::string MissingText(const std::vector<std::string>& missing) {
+  constexpr std::size_t kShown = 3;
+  const std::size_t shown = std::min(missing.size(), kShown);
+  return fmt::format("{} tensors are missing: {}{}", missing.size(),
+                     fmt::join(missing.begin(), missing.begin() + static_cast<Index>(shown), ", "),
+                     missing.size() > shown ? ", ..." : "");
+}
+
+}  // namespace
+
+struct Inception::State {
+  State(const TensorFile& weights) : source(weights.source), network(weights, inception::Blocks(), {3, kSide, kSide}) {}
+
+  std::string source;
+  inception::Network network;
+};
+
+Inception::Inception(const TensorFile& weights) : state_(std::make_unique<State>(weights)) {
+  if (taps().empty()) {
+    throw DataError(fmt::format("{}: not weights of the Inception network: {}: see docs/inception.md", state_->source,
+                                MissingText(state_->network.missing())));
+  }
+}
+Inception::~Inception() = default;
+Inception::Inception(Inception&&) noexcept = default;
+Inception& Inception::operator=(Inception&&) noexcept = default;
+
+Inception Inception::Load(const std::string& path) {
+  std::string contents = ReadFile(path);
+  std::string digest = Md5(contents);
+  Inception network(ParseTensors(std::move(contents), path));
+  network.digest_ = std::move(digest);
+  return network;
+}
+
+std::vector<int> Inception::taps() const { return state_->network.taps(); }
+
+void Inception::CheckTap(int tap) const {
+  const std::vector<int> allowed = taps();
+  if (std::ranges::find(allowed, tap) != allowed.end()) return;
+  const std::string works = fmt::format("the taps that work are {}", fmt::join(allowed, ", "));
+  const auto& blocks = inception::Blocks();
+  if (std::ranges::find(blocks, tap, &inception::Block::tap) == blocks.end() || tap == 0) {
+    throw DataError(fmt::format("{}: the Inception network has no tap {}: {}", state_->source, tap, works));
+  }
+  throw DataError(fmt::format("{}: cannot compute the tap {}: {}: {}", state_->source, tap,
+                              MissingText(state_->network.missing()), works));
+}
+
+void Inception::Features(MatrixView<const std::uint8_t> images, const ImageShape& shape, int tap, MutableMatrix out,
+                         ThreadPool& pool) const {
+  CheckTap(tap);
+  GRBM_CHECK(images.cols() == shape.size() && images.rows() == out.rows() && out.cols() == tap);
+  if (shape.channels != 1 && shape.channels != 3) {
+    throw DataError(fmt::format("Inception features: images of {} channels: allowed are 1 and 3", shape.channels));
+  }
+  // As many workspaces as images are worked on at the same time.
+  struct Space {
+    inception::Network::WorkspacePointer network;
+    std::vector<float> input;
+  };
+  std::mutex mutex;
+  std::vector<Space> spaces;
+  pool.ParallelFor(images.rows(), [&](Index i) {
+    Space space;
+    {
+      const std::lock_guard lock(mutex);
+      if (!spaces.empty()) {
+        space = std::move(spaces.back());
+        spaces.pop_back();
+      }
+    }
+    if (!space.network) {
+      space = {state_->network.MakeWorkspace(), std::vector<float>(3 * kSide * kSide)};
+    }
+    inception::ResizeImage(images.row(i), shape, kSide, space.input);
+    state_->network.Run(space.input, tap, *space.network, out.row(i));
+    const std::lock_guard lock(mutex);
+    spaces.push_back(std::move(space));
+  });
+}
+
+std::string InceptionPath(const std::string& path) {
+  if (!path.empty()) return path;
+  const char* variable = std::getenv("GRBM_INCEPTION");
+  if (variable != nullptr && *variable != '\0') return variable;
+  throw ConfigError(
+      "Inception distances need the network's weights: give their file by --inception FILE or the environment variable "
+      "GRBM_INCEPTION: docs/inception.md says how to get them");
+}
+
+}  // namespace grbm

@@ -1,0 +1,326 @@
+#include "grbm/evaluate/inception.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+
+#include "evaluate/inception_network.h"
+#include "evaluate/resize.h"
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+#include "grbm/core/safetensors.h"
+#include "support/temporary_folder.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using ::testing::ThrowsMessage;
+
+// Tensors of any shape, filled with fixed pseudo-random numbers of about the size that keeps activations near 1.
+class RandomWeights {
+ public:
+  void Add(const std::string& layer, Index to, Index from, Index height, Index width) {
+    AddTensor(layer + ".weight", {to, from, height, width},
+              std::sqrt(6.0f / static_cast<float>(from * height * width)));
+    AddTensor(layer + ".bias", {to}, 0.5f);
+  }
+  const TensorFile& file() const { return file_; }
+  const std::vector<float>& values(const std::string& name) const { return values_.at(name); }
+  std::vector<float> Make(std::size_t count, float scale) {
+    std::vector<float> values(count);
+    for (float& v : values) {
+      state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+      v = scale * (static_cast<float>(state_ >> 40) * 0x1p-23f - 1);  // uniform in ±scale
+    }
+    return values;
+  }
+
+ private:
+  void AddTensor(const std::string& name, std::vector<Index> shape, float scale) {
+    const auto& values = values_[name] = Make(static_cast<std::size_t>(*ElementCount(shape)), scale);
+    file_.tensors.push_back(MakeTensor(name, std::move(shape), values));
+  }
+
+  std::map<std::string, std::vector<float>> values_;
+  TensorFile file_{.source = "random", .tensors = {}, .metadata = {}, .storage = {}};
+  std::uint64_t state_ = 1;
+};
+
+// The last three blocks once more, in double and loop by loop, written from their definition and not from the table.
+class Oracle {
+ public:
+  struct Map {
+    Index channels, height, width;
+    std::vector<double> values;
+    Map(Index c, Index h, Index w) : channels(c), height(h), width(w), values(static_cast<std::size_t>(c * h * w)) {}
+    double& at(Index c, Index y, Index x) { return values[static_cast<std::size_t>((c * height + y) * width + x)]; }
+    double at(Index c, Index y, Index x) const {
+      return values[static_cast<std::size_t>((c * height + y) * width + x)];
+    }
+  };
+
+  explicit Oracle(RandomWeights& weights) : weights_(weights) {}
+
+  // Adds the layer to the weights, and applies it.
+  Map Conv(const Map& in, const std::string& layer, Index channels, Index kh, Index kw, Index stride, Index ph,
+           Index pw) {
+    weights_.Add(layer, channels, in.channels, kh, kw);
+    const std::vector<float>& weight = weights_.values(layer + ".weight");
+    const std::vector<float>& bias = weights_.values(layer + ".bias");
+    Map out(channels, (in.height + 2 * ph - kh) / stride + 1, (in.width + 2 * pw - kw) / stride + 1);
+    for (Index o = 0; o < channels; ++o) {
+      for (Index y = 0; y < out.height; ++y) {
+        for (Index x = 0; x < out.width; ++x) {
+          double sum = bias[static_cast<std::size_t>(o)];
+          for (Index c = 0; c < in.channels; ++c) {
+            for (Index i = 0; i < kh; ++i) {
+              for (Index j = 0; j < kw; ++j) {
+                const Index from_y = y * stride - ph + i;
+                const Index from_x = x * stride - pw + j;
+                if (from_y < 0 || from_y >= in.height || from_x < 0 || from_x >= in.width) continue;
+                sum += in.at(c, from_y, from_x) *
+                       weight[static_cast<std::size_t>(((o * in.channels + c) * kh + i) * kw + j)];
+              }
+            }
+          }
+          out.at(o, y, x) = std::max(0.0, sum);
+        }
+      }
+    }
+    return out;
+  }
+  Map Conv1(const Map& in, const std::string& layer, Index channels) {
+    return Conv(in, layer, channels, 1, 1, 1, 0, 0);
+  }
+
+  // 3 × 3; `combine` gets the values inside the map only.
+  static Map Pool(const Map& in, Index stride, Index pad, double (*combine)(const std::vector<double>&)) {
+    Map out(in.channels, (in.height + 2 * pad - 3) / stride + 1, (in.width + 2 * pad - 3) / stride + 1);
+    for (Index c = 0; c < in.channels; ++c) {
+      for (Index y = 0; y < out.height; ++y) {
+        for (Index x = 0; x < out.width; ++x) {
+          std::vector<double> inside;
+          for (Index from_y = y * stride - pad; from_y < y * stride - pad + 3; ++from_y) {
+            for (Index from_x = x * stride - pad; from_x < x * stride - pad + 3; ++from_x) {
+              if (from_y < 0 || from_y >= in.height || from_x < 0 || from_x >= in.width) continue;
+              inside.push_back(in.at(c, from_y, from_x));
+            }
+          }
+          out.at(c, y, x) = combine(inside);
+        }
+      }
+    }
+    return out;
+  }
+  static double Max(const std::vector<double>& v) { return *std::ranges::max_element(v); }
+  static double Mean(const std::vector<double>& v) {
+    double sum = 0;
+    for (const double x : v) sum += x;
+    return sum / static_cast<double>(v.size());
+  }
+
+  static Map Join(const std::vector<Map>& parts) {
+    Map joined(0, parts[0].height, parts[0].width);
+    for (const Map& part : parts) {
+      joined.channels += part.channels;
+      joined.values.insert(joined.values.end(), part.values.begin(), part.values.end());
+    }
+    return joined;
+  }
+
+  Map Mixed7a(const Map& x) {
+    const std::string n = "Mixed_7a.";
+    const Map a = Conv(Conv1(x, n + "branch3x3_1", 192), n + "branch3x3_2", 320, 3, 3, 2, 0, 0);
+    Map b = Conv1(x, n + "branch7x7x3_1", 192);
+    b = Conv(b, n + "branch7x7x3_2", 192, 1, 7, 1, 0, 3);
+    b = Conv(b, n + "branch7x7x3_3", 192, 7, 1, 1, 3, 0);
+    b = Conv(b, n + "branch7x7x3_4", 192, 3, 3, 2, 0, 0);
+    return Join({a, b, Pool(x, 2, 0, Max)});
+  }
+
+  Map Mixed7bc(const Map& x, const std::string& n, double (*combine)(const std::vector<double>&)) {
+    const Map a = Conv1(x, n + "branch1x1", 320);
+    const Map b = Conv1(x, n + "branch3x3_1", 384);
+    const Map b1 = Conv(b, n + "branch3x3_2a", 384, 1, 3, 1, 0, 1);
+    const Map b2 = Conv(b, n + "branch3x3_2b", 384, 3, 1, 1, 1, 0);
+    const Map c = Conv(Conv1(x, n + "branch3x3dbl_1", 448), n + "branch3x3dbl_2", 384, 3, 3, 1, 1, 1);
+    const Map c1 = Conv(c, n + "branch3x3dbl_3a", 384, 1, 3, 1, 0, 1);
+    const Map c2 = Conv(c, n + "branch3x3dbl_3b", 384, 3, 1, 1, 1, 0);
+    const Map d = Conv1(Pool(x, 1, 1, combine), n + "branch_pool", 192);
+    return Join({a, b1, b2, c1, c2, d});
+  }
+
+ private:
+  RandomWeights& weights_;
+};
+
+// Maps of 7 × 7, so that the blocks after the stride see 3 × 3: every place but one is at the border, and the two
+// pooling rules show.
+TEST(InceptionNetwork, LastBlocksEqualTheirDefinitionInDouble) {
+  RandomWeights weights;
+  Oracle oracle(weights);
+  Oracle::Map x(768, 7, 7);
+  const std::vector<float> input = weights.Make(x.values.size(), 1);
+  std::ranges::copy(input, x.values.begin());
+  x = oracle.Mixed7a(x);
+  ASSERT_EQ(x.channels, 1280);
+  x = oracle.Mixed7bc(x, "Mixed_7b.", Oracle::Mean);
+  x = oracle.Mixed7bc(x, "Mixed_7c.", Oracle::Max);
+  ASSERT_EQ(x.channels, 2048);
+
+  const auto& blocks = inception::Blocks();
+  const auto first = std::ranges::find(blocks, "Mixed_7a", &inception::Block::name);
+  const inception::Network network(weights.file(), {first, blocks.end()}, {768, 7, 7});
+  ASSERT_THAT(network.taps(), ElementsAre(2048));
+  std::vector<float> features(2048);
+  network.Run(input, 2048, *network.MakeWorkspace(), features);
+  double largest = 0;
+  double error = 0;
+  for (Index c = 0; c < 2048; ++c) {
+    double mean = 0;
+    for (Index p = 0; p < 9; ++p) mean += x.at(c, p / 3, p % 3) / 9;
+    largest = std::max(largest, mean);
+    error = std::max(error, std::abs(mean - static_cast<double>(features[static_cast<std::size_t>(c)])));
+  }
+  EXPECT_GT(largest, 0.1);
+  EXPECT_LT(error, 1e-5 * largest);
+}
+
+// Half pixels, borders repeated: 0, 1 to 4 places gives 0, ¼, ¾, 1.
+TEST(InceptionResize, BilinearByHand) {
+  const std::vector<std::uint8_t> image = {0, 255, 0, 255};
+  std::vector<float> out(3 * 16);
+  inception::ResizeImage(image, {2, 2, 1}, 4, out);
+  for (const Index row : {0, 4, 8, 12, 16, 32, 44}) {
+    const auto at = [&](Index i) { return out[static_cast<std::size_t>(row + i)]; };
+    EXPECT_NEAR(at(0), -1, 1e-6);
+    EXPECT_NEAR(at(1), -0.5, 1e-6);
+    EXPECT_NEAR(at(2), 0.5, 1e-6);
+    EXPECT_NEAR(at(3), 1, 1e-6);
+  }
+  // Smaller: places 0.5 and 2.5 of four, and nothing of what lies further off. Channels last come out plane by plane.
+  const std::vector<std::uint8_t> colour = {0, 1, 2, 10, 11, 12, 20, 21, 22, 40, 41, 42};
+  std::vector<float> small(3 * 4);
+  inception::ResizeImage(colour, {1, 4, 3}, 2, small);
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR((small[c * 4] + 1) * 127.5, 5.0 + static_cast<double>(c), 1e-4);
+    EXPECT_NEAR((small[c * 4 + 1] + 1) * 127.5, 30.0 + static_cast<double>(c), 1e-4);
+    EXPECT_EQ(small[c * 4 + 3], small[c * 4 + 1]);
+  }
+}
+
+// All that the first tap needs, and nothing more.
+RandomWeights StemWeights() {
+  RandomWeights weights;
+  weights.Add("Conv2d_1a_3x3", 32, 3, 3, 3);
+  weights.Add("Conv2d_2a_3x3", 32, 32, 3, 3);
+  weights.Add("Conv2d_2b_3x3", 64, 32, 3, 3);
+  return weights;
+}
+
+TEST(Inception, RowsAreIndependentOfEachOtherAndOfThreads) {
+  const RandomWeights weights = StemWeights();
+  const Inception network(weights.file());
+  BasicMatrix<std::uint8_t> images(5, 48);
+  for (Index i = 0; i < 5 * 48; ++i) images.data()[i] = static_cast<std::uint8_t>(i * 37);
+  const ImageShape shape{4, 4, 3};
+  ThreadPool one(1);
+  ThreadPool three(3);
+  Matrix all(5, 64);
+  network.Features(images, shape, 64, all, one);
+  Matrix threaded(5, 64);
+  network.Features(images, shape, 64, threaded, three);
+  EXPECT_EQ(all, threaded);
+  Matrix alone(1, 64);
+  network.Features(MatrixView<const std::uint8_t>(images).Rows(3, 1), shape, 64, alone, one);
+  EXPECT_TRUE(std::ranges::equal(alone.row(0), all.row(3)));
+  EXPECT_FALSE(std::ranges::equal(all.row(2), all.row(3)));
+}
+
+TEST(Inception, SaysWhatIsMissingAndWhatWorks) {
+  const RandomWeights weights = StemWeights();
+  const Inception network(weights.file());
+  EXPECT_THAT(network.taps(), ElementsAre(64));
+  EXPECT_THAT([&] { network.CheckTap(2048); },
+              ThrowsMessage<DataError>(AllOf(StartsWith("random: cannot compute the tap 2048: 182 tensors are missing: "
+                                                        "Conv2d_3b_1x1.weight, Conv2d_3b_1x1.bias, "
+                                                        "Conv2d_4a_3x3.weight, ...: "),
+                                             HasSubstr("the taps that work are 64"))));
+  EXPECT_THAT([&] { network.CheckTap(100); }, ThrowsMessage<DataError>(HasSubstr("has no tap 100")));
+  EXPECT_THAT([] { Inception(RandomWeights().file()); },
+              ThrowsMessage<DataError>(StartsWith("random: not weights of the Inception network: 188 tensors")));
+  RandomWeights wrong;
+  wrong.Add("Conv2d_1a_3x3", 32, 3, 3, 3);
+  wrong.Add("Conv2d_2a_3x3", 32, 32, 3, 1);
+  wrong.Add("Conv2d_2b_3x3", 64, 32, 3, 3);
+  EXPECT_THAT([&] { Inception(wrong.file()); }, ThrowsMessage<DataError>(HasSubstr("Conv2d_2a_3x3.weight")));
+}
+
+using InceptionFile = testing::TemporaryFolder;
+
+TEST_F(InceptionFile, DamagedFilesAreErrors) {
+  EXPECT_THROW(Inception::Load(Path("none")), IoError);
+  const RandomWeights weights = StemWeights();
+  WriteTensors(Path("w"), weights.file());
+  EXPECT_THAT(Inception::Load(Path("w")).taps(), ElementsAre(64));
+  const std::string contents = ReadFile(Path("w"));
+  WriteFileAtomically(Path("w"), std::string_view(contents).substr(0, contents.size() / 2));
+  EXPECT_THROW(Inception::Load(Path("w")), DataError);
+}
+
+// Features of 20 images by PyTorch, beside the weights: $GRBM_INCEPTION, and $GRBM_INCEPTION_GOLDEN or
+// golden-features.safetensors in the same folder. The names are <set>.images (B, C, H, W) and <set>.features<tap>.
+TEST(Inception, GoldenFeatures) {
+  const char* path = std::getenv("GRBM_INCEPTION");
+  if (path == nullptr) GTEST_SKIP() << "GRBM_INCEPTION is not set: the network's weights are not at hand";
+  const char* variable = std::getenv("GRBM_INCEPTION_GOLDEN");
+  const std::string golden_path =
+      variable != nullptr ? variable
+                          : (std::filesystem::path(path).parent_path() / "golden-features.safetensors").string();
+  if (!std::filesystem::exists(golden_path)) GTEST_SKIP() << golden_path << ": no such file";
+  const TensorFile golden = ReadTensors(golden_path);
+  const Inception network = Inception::Load(path);
+  ThreadPool pool;
+  for (const std::string set : {"mnist", "fashion", "colour"}) {
+    const Tensor& tensor = *FindTensor(golden, set + ".images");
+    const Index count = tensor.shape[0];
+    const ImageShape shape{tensor.shape[2], tensor.shape[3], tensor.shape[1]};
+    BasicMatrix<std::uint8_t> images(count, shape.size());
+    for (Index i = 0; i < count; ++i) {
+      for (Index c = 0; c < shape.channels; ++c) {
+        for (Index p = 0; p < shape.height * shape.width; ++p) {
+          const Index from = (i * shape.channels + c) * shape.height * shape.width + p;
+          images(i, p * shape.channels + c) = static_cast<std::uint8_t>(tensor.bytes[static_cast<std::size_t>(from)]);
+        }
+      }
+    }
+    for (const int tap : {64, 192, 768}) {
+      const std::vector<float> expected =
+          GetFloats(golden, set + ".features" + std::to_string(tap), std::vector<Index>{count, tap});
+      Matrix features(count, tap);
+      network.Features(images, shape, tap, features, pool);
+      double squares = 0;
+      double errors = 0;
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        squares += std::pow(expected[i], 2);
+        errors += std::pow(expected[i] - features.data()[i], 2);
+      }
+      EXPECT_LT(std::sqrt(errors / squares), 1e-3) << set << " " << tap;
+      RecordProperty(set + std::to_string(tap), std::to_string(std::sqrt(errors / squares)));
+      if (std::getenv("SHOW")) fprintf(stderr, "%s %d %g\n", set.c_str(), tap, std::sqrt(errors / squares));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace grbm
