@@ -17,9 +17,12 @@ namespace {
 using Tag = dnnl::memory::format_tag;
 using Type = dnnl::memory::data_type;
 
-// Activations are kept in blocks of channels, as oneDNN's kernels for this CPU want them: channels/kGroup × height ×
-// width × kGroup. So the channels of one branch lie together, and it writes its part of the joined result in place.
-Index Group() { return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core ? 16 : 8; }
+// Activations are kept in groups of channels, as oneDNN's kernels for this CPU want them: channels/group × height × width
+// × group. So the channels of one branch lie together, and it writes its part of the joined result in place.
+Index Group() {
+  static const Index group = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core ? 16 : 8;
+  return group;
+}
 
 // Images have 3 channels, which make no group: they stay plane by plane.
 bool Grouped(const Size& size) { return size.channels % Group() == 0; }
@@ -27,6 +30,16 @@ bool Grouped(const Size& size) { return size.channels % Group() == 0; }
 dnnl::memory::desc Layout(const Size& size) {
   const Tag tag = !Grouped(size) ? Tag::nchw : Group() == 16 ? Tag::nChw16c : Tag::nChw8c;
   return {{1, size.channels, size.height, size.width}, Type::f32, tag};
+}
+
+// One channel of values in that layout.
+struct Channel {
+  float* first;
+  Index stride;
+};
+Channel ChannelOf(float* values, const Size& size, Index channel) {
+  const Index group = Grouped(size) ? Group() : 1;
+  return {values + channel / group * group * size.plane() + channel % group, group};
 }
 
 Size Result(const Op& op, const Size& in) {
@@ -211,17 +224,12 @@ void Network::Run(std::span<const float> input, int tap, Workspace& workspace, s
   const auto found = std::ranges::find(state_->taps, tap, &TapPlace::tap);
   GRBM_CHECK(found != state_->taps.end());
   const OnThisThreadOnly one_thread;
-  // The element of a channel and a place of the plane.
-  const auto element = [](const Size& size, Index channel, Index place) {
-    const Index group = Grouped(size) ? Group() : 1;
-    return static_cast<std::size_t>((channel / group * size.plane() + place) * group + channel % group);
-  };
   const Size& size = state_->input;
   GRBM_CHECK(std::ssize(input) == size.channels * size.plane());
   for (Index c = 0; c < size.channels; ++c) {
-    for (Index p = 0; p < size.plane(); ++p) {
-      workspace.buffers[0][element(size, c, p)] = input[static_cast<std::size_t>(c * size.plane() + p)];
-    }
+    const Channel to = ChannelOf(workspace.buffers[0].data(), size, c);
+    for (Index p = 0; p < size.plane(); ++p)
+      to.first[p * to.stride] = input[static_cast<std::size_t>(c * size.plane() + p)];
   }
   const auto memory = [&](const dnnl::memory::desc& layout, Place place) {
     return dnnl::memory(layout, state_->engine, workspace.buffers[place.buffer].data() + place.offset);
@@ -243,7 +251,8 @@ void Network::Run(std::span<const float> input, int tap, Workspace& workspace, s
   GRBM_CHECK(std::ssize(features) == out.channels);
   for (Index c = 0; c < out.channels; ++c) {
     double sum = 0;
-    for (Index p = 0; p < out.plane(); ++p) sum += workspace.buffers[found->buffer][element(out, c, p)];
+    const Channel from = ChannelOf(workspace.buffers[found->buffer].data(), out, c);
+    for (Index p = 0; p < out.plane(); ++p) sum += from.first[p * from.stride];
     features[static_cast<std::size_t>(c)] = static_cast<float>(sum / static_cast<double>(out.plane()));
   }
 }

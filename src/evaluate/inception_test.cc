@@ -1,5 +1,6 @@
 #include "grbm/evaluate/inception.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <map>
 
 #include "evaluate/inception_network.h"
+#include "evaluate/random_weights.h"
 #include "evaluate/resize.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -23,38 +25,10 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing::RandomWeights;
 using ::testing::StartsWith;
+using testing::StemWeights;
 using ::testing::ThrowsMessage;
-
-// Tensors of any shape, filled with fixed pseudo-random numbers of about the size that keeps activations near 1.
-class RandomWeights {
- public:
-  void Add(const std::string& layer, Index to, Index from, Index height, Index width) {
-    AddTensor(layer + ".weight", {to, from, height, width},
-              std::sqrt(6.0f / static_cast<float>(from * height * width)));
-    AddTensor(layer + ".bias", {to}, 0.5f);
-  }
-  const TensorFile& file() const { return file_; }
-  const std::vector<float>& values(const std::string& name) const { return values_.at(name); }
-  std::vector<float> Make(std::size_t count, float scale) {
-    std::vector<float> values(count);
-    for (float& v : values) {
-      state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-      v = scale * (static_cast<float>(state_ >> 40) * 0x1p-23f - 1);  // uniform in ±scale
-    }
-    return values;
-  }
-
- private:
-  void AddTensor(const std::string& name, std::vector<Index> shape, float scale) {
-    const auto& values = values_[name] = Make(static_cast<std::size_t>(*ElementCount(shape)), scale);
-    file_.tensors.push_back(MakeTensor(name, std::move(shape), values));
-  }
-
-  std::map<std::string, std::vector<float>> values_;
-  TensorFile file_{.source = "random", .tensors = {}, .metadata = {}, .storage = {}};
-  std::uint64_t state_ = 1;
-};
 
 // The last three blocks once more, in double and loop by loop, written from their definition and not from the table.
 class Oracle {
@@ -219,15 +193,6 @@ TEST(InceptionResize, BilinearByHand) {
   }
 }
 
-// All that the first tap needs, and nothing more.
-RandomWeights StemWeights() {
-  RandomWeights weights;
-  weights.Add("Conv2d_1a_3x3", 32, 3, 3, 3);
-  weights.Add("Conv2d_2a_3x3", 32, 32, 3, 3);
-  weights.Add("Conv2d_2b_3x3", 64, 32, 3, 3);
-  return weights;
-}
-
 TEST(Inception, RowsAreIndependentOfEachOtherAndOfThreads) {
   const RandomWeights weights = StemWeights();
   const Inception network(weights.file());
@@ -316,8 +281,7 @@ TEST(Inception, GoldenFeatures) {
         errors += std::pow(expected[i] - features.data()[i], 2);
       }
       EXPECT_LT(std::sqrt(errors / squares), 1e-3) << set << " " << tap;
-      RecordProperty(set + std::to_string(tap), std::to_string(std::sqrt(errors / squares)));
-      if (std::getenv("SHOW")) fprintf(stderr, "%s %d %g\n", set.c_str(), tap, std::sqrt(errors / squares));
+      RecordProperty(set + std::to_string(tap), fmt::format("{:.1e}", std::sqrt(errors / squares)));
     }
   }
 }
