@@ -10,7 +10,7 @@ endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(OneDnn
-  REQUIRED_VARS OneDnn_LIBRARY OneDnn_INCLUDE_DIR OpenMP_CXX_FOUND VERSION_VAR OneDnn_VERSION
+  REQUIRED_VARS OneDnn_LIBRARY OneDnn_INCLUDE_DIR OpenMP_CXX_FOUND VERSION_VAR OneDnn_VERSION HANDLE_VERSION_RANGE
   REASON_FAILURE_MESSAGE "Debian 12: apt-get install libdnnl-dev. Elsewhere: oneDNN 2 built for OpenMP, given by \
 -DOneDnn_LIBRARY=.../libdnnl.so -DOneDnn_INCLUDE_DIR=...")
 

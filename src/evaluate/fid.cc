@@ -13,7 +13,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/safetensors.h"
 #include "grbm/data/permutation.h"
-#include "grbm/sampler/sampler.h"
+#include "grbm/evaluate/samples.h"
 
 namespace grbm {
 
@@ -58,11 +58,12 @@ Sizes ChooseSizes(const FidOptions& o, Index rows) {
 // Features of images, block by block.
 class FeatureStream {
  public:
-  FeatureStream(const Inception& network, int tap, ThreadPool& pool, const FidProgress& progress, Index total)
-      : network_(network), tap_(tap), pool_(pool), progress_(progress), total_(total) {}
+  FeatureStream(const Inception& network, int tap, ThreadPool& pool, const EvaluationProgress& progress)
+      : network_(network), tap_(tap), pool_(pool), progress_(progress) {}
 
-  // Moments of images first ... last - 1. Those of which `keep` has a row are copied there.
-  FeatureMoments Run(const ImageSource& source, Index first, Index last, MutableMatrix keep) {
+  // Moments of images first ... last - 1 of `total`. Those of which `keep` has a row are copied there.
+  FeatureMoments Run(const ImageSource& source, std::string_view part, Index first, Index last, Index total,
+                     MutableMatrix keep) {
     FeatureMoments moments(tap_);
     for (Index at = first; at < last; at += kBlock) {
       const Index count = std::min(kBlock, last - at);
@@ -74,8 +75,7 @@ class FeatureStream {
       if (const Index kept = std::min(count, keep.rows() - at); kept > 0) {
         CopyRows(features.view().Rows(0, kept), keep.Rows(at, kept));
       }
-      done_ += count;
-      if (progress_) progress_(done_, total_);
+      if (progress_) progress_(part, at + count, total);
     }
     return moments;
   }
@@ -84,14 +84,13 @@ class FeatureStream {
   const Inception& network_;
   int tap_;
   ThreadPool& pool_;
-  const FidProgress& progress_;
-  Index total_;
-  Index done_ = 0;
+  const EvaluationProgress& progress_;
 };
 
 // The rows of the data that are the reference, in a fixed random order.
 Dataset ReferenceRows(const Dataset& data, Index count) {
-  const Permutation order(Stream(PartSeed(1, Part::kReference), Purpose::kEvaluate), 0, static_cast<std::uint64_t>(data.rows()));
+  const Permutation order(Stream(PartSeed(1, Part::kReference), Purpose::kEvaluate), 0,
+                          static_cast<std::uint64_t>(data.rows()));
   std::vector<Index> rows(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<Index>(order(i));
   return data.Select(rows);
@@ -188,14 +187,12 @@ ImageSource DataImages(const Dataset& data) {
           }};
 }
 
-ImageSource ModelImages(const ModelFile& file, const SamplerOptions& sampler, std::uint64_t seed, ThreadPool& pool) {
-  if (!file.image_shape.known())
+ImageSource ModelImages(const ModelFile& file, std::uint64_t seed, ThreadPool& pool) {
+  if (!file.image_shape.known()) {
     throw DataError("Inception distances need a model of images, and this one's rows are not");
-  return {file.image_shape, [&file, sampler, seed, &pool](Index first, MatrixView<std::uint8_t> out) {
-            Chains chains = NoiseChains(file.model, out.rows(), seed, pool, static_cast<std::uint32_t>(first));
-            Sampler(file.model, sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed});
-            Matrix images = FinalVisible(file.model, chains, sampler, pool);
-            file.standardization.Invert(images);
+  }
+  return {file.image_shape, [&file, seed, &pool](Index first, MatrixView<std::uint8_t> out) {
+            const Matrix images = DrawSamples(file, out.rows(), seed, pool, {}, static_cast<std::uint32_t>(first));
             for (Index i = 0; i < out.rows(); ++i) {
               std::ranges::transform(images.row(i), out.row(i).begin(), [](float value) {
                 return static_cast<std::uint8_t>(std::nearbyint(std::clamp(value, 0.0f, 255.0f)));
@@ -206,7 +203,7 @@ ImageSource ModelImages(const ModelFile& file, const SamplerOptions& sampler, st
 
 FidResult ComputeFid(const Inception& network, const ImageSource& samples, const Dataset& data,
                      const FidOptions& options, const std::string& cache_dir, ThreadPool& pool,
-                     const FidProgress& progress) {
+                     const EvaluationProgress& progress) {
   FidOptions checked = options;
   CheckFields(checked.Fields(), "fid");
   const int tap = static_cast<int>(options.tap);
@@ -231,11 +228,12 @@ FidResult ComputeFid(const Inception& network, const ImageSource& samples, const
   FidResult result{};
   result.from_cache = reference.has_value();
   const Index count = static_cast<Index>(options.samples);
-  FeatureStream stream(network, tap, pool, progress, count + (reference ? 0 : sizes.reference));
+  FeatureStream stream(network, tap, pool, progress);
   if (!reference) {
     Matrix kept(sizes.kernel_rows, tap);
-    FeatureMoments floor = stream.Run(images, 0, sizes.floor, kept);
-    FeatureMoments rest = stream.Run(images, sizes.floor, sizes.reference, kept);
+    FeatureMoments floor = stream.Run(images, "features of the data", 0, sizes.floor, sizes.reference, kept);
+    FeatureMoments rest =
+        stream.Run(images, "features of the data", sizes.floor, sizes.reference, sizes.reference, kept);
     reference = Reference{std::move(floor), std::move(rest), std::move(kept)};
     try {
       if (!cache_path.empty()) WriteCache(cache_path, *reference, data.source());
@@ -251,8 +249,8 @@ FidResult ComputeFid(const Inception& network, const ImageSource& samples, const
   Matrix kept(sizes.kernel_rows, tap);
   std::vector<double> distances;
   for (Index i = 0; i < options.subsets; ++i) {
-    const FeatureMoments subset =
-        stream.Run(samples, i * count / options.subsets, (i + 1) * count / options.subsets, kept);
+    const FeatureMoments subset = stream.Run(samples, "features of samples", i * count / options.subsets,
+                                             (i + 1) * count / options.subsets, count, kept);
     distances.push_back(Frechet(subset, all).distance);
     total.Add(subset);
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "evaluate/random_weights.h"
 #include "grbm/core/error.h"
@@ -16,6 +17,7 @@ namespace grbm {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using ::testing::ThrowsMessage;
 
 constexpr ImageShape kShape{5, 4, 1};
@@ -38,7 +40,9 @@ class Fid : public testing::TemporaryFolder {
   FidResult Compute(const Dataset& samples, const Dataset& data) {
     progress_.clear();
     return ComputeFid(network_, DataImages(samples), data, options_, folder_.string(), pool_,
-                      [&](Index done, Index total) { progress_.emplace_back(done, total); });
+                      [&](std::string_view part, Index done, Index total) {
+                        progress_[std::string(part)] = {done, total};
+                      });
   }
   Matrix Features(const Dataset& data) {
     BasicMatrix<std::uint8_t> images(data.rows(), kShape.size());
@@ -57,17 +61,17 @@ class Fid : public testing::TemporaryFolder {
   testing::RandomWeights weights_ = testing::StemWeights();
   Inception network_{weights_.file()};
   ThreadPool pool_{2};
-  FidOptions options_{.tap = 64, .samples = 12, .reference = 0, .subsets = 3, .kernel_subset = 5};
-  std::vector<std::pair<Index, Index>> progress_;
+  FidOptions options_{.tap = 64, .samples = 6, .reference = 0, .subsets = 3, .kernel_subset = 3};
+  std::map<std::string, std::pair<Index, Index>> progress_;
 };
 
 TEST_F(Fid, EqualsTheDistancesOfItsParts) {
-  const Dataset samples = NoiseImages(12, 1, 50);
-  const Dataset data = NoiseImages(30, 2);
+  const Dataset samples = NoiseImages(6, 1, 50);
+  const Dataset data = NoiseImages(16, 2);
   const FidResult result = Compute(samples, data);
   EXPECT_EQ(result.tap, 64);
-  EXPECT_EQ(result.samples, 12);
-  EXPECT_EQ(result.reference, 30);
+  EXPECT_EQ(result.samples, 6);
+  EXPECT_EQ(result.reference, 16);
   const double expected = Frechet(Moments(samples), Moments(data)).distance;
   EXPECT_GT(expected, 0);
   EXPECT_NEAR(result.fid.distance, expected, 1e-6 * expected);
@@ -76,8 +80,8 @@ TEST_F(Fid, EqualsTheDistancesOfItsParts) {
 
   double mean = 0;
   std::vector<double> parts;
-  for (Index i = 0; i < 12; i += 4) {
-    const std::vector<Index> rows = {i, i + 1, i + 2, i + 3};
+  for (Index i = 0; i < 6; i += 2) {
+    const std::vector<Index> rows = {i, i + 1};
     parts.push_back(Frechet(Moments(samples.Select(rows)), Moments(data)).distance);
     mean += parts.back() / 3;
   }
@@ -86,35 +90,36 @@ TEST_F(Fid, EqualsTheDistancesOfItsParts) {
   for (const double d : parts) squares += (d - mean) * (d - mean);
   EXPECT_NEAR(result.subset_deviation, std::sqrt(squares / 2), 1e-6 * mean);
 
-  // Twelve real images against the eighteen others: nearer than the darker samples.
-  EXPECT_EQ(result.floor_samples, 12);
+  // Six real images against the ten others: nearer than the darker samples.
+  EXPECT_EQ(result.floor_samples, 6);
   EXPECT_GT(result.floor.distance, 0);
   EXPECT_LT(result.floor.distance, result.fid.distance);
   EXPECT_EQ(result.kid.subsets, 2);
-  EXPECT_EQ(result.kernel_subset, 5);
-  EXPECT_EQ(progress_.back(), (std::pair<Index, Index>{42, 42}));
+  EXPECT_EQ(result.kernel_subset, 3);
+  EXPECT_THAT(progress_, ::testing::ElementsAre(Pair("features of samples", Pair(6, 6)),
+                                                Pair("features of the data", Pair(16, 16))));
 }
 
 TEST_F(Fid, CacheServesTheSameDataOnly) {
-  const Dataset samples = NoiseImages(12, 1, 50);
-  const FidResult first = Compute(samples, NoiseImages(30, 2));
+  const Dataset samples = NoiseImages(6, 1, 50);
+  const FidResult first = Compute(samples, NoiseImages(16, 2));
   EXPECT_FALSE(first.from_cache);
-  const FidResult second = Compute(samples, NoiseImages(30, 2));
+  const FidResult second = Compute(samples, NoiseImages(16, 2));
   EXPECT_TRUE(second.from_cache);
-  EXPECT_EQ(progress_.back(), (std::pair<Index, Index>{12, 12}));
+  EXPECT_THAT(progress_, ::testing::ElementsAre(Pair("features of samples", Pair(6, 6))));
   EXPECT_NEAR(second.fid.distance, first.fid.distance, 1e-9 * first.fid.distance);
   EXPECT_NEAR(second.floor.distance, first.floor.distance, 1e-9 * first.fid.distance);
   EXPECT_EQ(second.kid.distance, first.kid.distance);
 
-  EXPECT_FALSE(Compute(samples, NoiseImages(30, 3)).from_cache);
-  options_.reference = 20;
-  EXPECT_FALSE(Compute(samples, NoiseImages(30, 2)).from_cache);
-  EXPECT_EQ(Compute(samples, NoiseImages(30, 2)).reference, 20);
+  EXPECT_FALSE(Compute(samples, NoiseImages(16, 3)).from_cache);
+  options_.reference = 10;
+  EXPECT_FALSE(Compute(samples, NoiseImages(16, 2)).from_cache);
+  EXPECT_EQ(Compute(samples, NoiseImages(16, 2)).reference, 10);
 }
 
 TEST_F(Fid, DamagedCacheIsMadeAnew) {
-  const Dataset samples = NoiseImages(12, 1, 50);
-  const Dataset data = NoiseImages(30, 2);
+  const Dataset samples = NoiseImages(6, 1, 50);
+  const Dataset data = NoiseImages(16, 2);
   const FidResult first = Compute(samples, data);
   std::filesystem::resize_file(CacheFile(), 1000);
   EXPECT_FALSE(Compute(samples, data).from_cache);
@@ -124,17 +129,17 @@ TEST_F(Fid, DamagedCacheIsMadeAnew) {
 }
 
 TEST_F(Fid, SaysWhatIsWrong) {
-  const Dataset samples = NoiseImages(12, 1);
-  const Dataset data = NoiseImages(30, 2);
-  options_.reference = 31;
-  EXPECT_THAT([&] { Compute(samples, data); }, ThrowsMessage<ConfigError>(HasSubstr("the data have 30 rows")));
+  const Dataset samples = NoiseImages(6, 1);
+  const Dataset data = NoiseImages(16, 2);
+  options_.reference = 17;
+  EXPECT_THAT([&] { Compute(samples, data); }, ThrowsMessage<ConfigError>(HasSubstr("the data have 16 rows")));
   options_.reference = 0;
   options_.tap = 768;
   EXPECT_THAT([&] { Compute(samples, data); }, ThrowsMessage<DataError>(HasSubstr("the taps that work are 64")));
   options_.tap = 64;
   options_.samples = 5;
   EXPECT_THAT([&] { Compute(samples, data); }, ThrowsMessage<ConfigError>(HasSubstr("3 subsets need at least 6")));
-  options_.samples = 12;
+  options_.samples = 6;
   const Dataset wide(std::vector<std::uint8_t>(60 * 30), 60, {5, 4, 3}, "wide");
   EXPECT_THAT([&] { Compute(wide, data); },
               ThrowsMessage<DataError>(HasSubstr("5 × 4 × 1: the model makes 5 × 4 × 3")));
@@ -151,7 +156,7 @@ TEST_F(Fid, ModelImagesComeBackToEightBits) {
   ModelFile file{.model = Model(parameters)};
   file.image_shape = kShape;
   file.standardization = {std::vector<float>(20, 100.6f), std::vector<float>(20, 10)};
-  const ImageSource source = ModelImages(file, {.final = Final::kMean}, 1, pool_);
+  const ImageSource source = ModelImages(file, 1, pool_);
   BasicMatrix<std::uint8_t> images(2, 20);
   source.read(7, images);
   EXPECT_EQ(images(1, 0), 255);
@@ -164,7 +169,8 @@ TEST_F(Fid, ModelImagesAreKnownByTheirNumber) {
   ModelFile file{.model = Model::Initial(20, 3, 1)};
   file.image_shape = kShape;
   file.standardization = {std::vector<float>(20, 128), std::vector<float>(20, 50)};
-  const ImageSource source = ModelImages(file, {.steps = 3, .final = Final::kSample}, 1, pool_);
+  file.sampler = {.steps = 3, .final = Final::kSample};
+  const ImageSource source = ModelImages(file, 1, pool_);
   BasicMatrix<std::uint8_t> all(4, 20);
   source.read(0, all);
   BasicMatrix<std::uint8_t> last(2, 20);

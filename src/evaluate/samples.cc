@@ -64,8 +64,8 @@ void ClipToData(const ModelFile& file, MutableMatrix rows) {
 }
 
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
-                   const EvaluationProgress& progress) {
-  Chains chains = NoiseChains(file.model, count, seed, pool);
+                   const EvaluationProgress& progress, std::uint32_t first) {
+  Chains chains = NoiseChains(file.model, count, seed, pool, first);
   Bar bar(file.sampler.steps, progress);
   const SamplerOptions options = JudgedSampler(file);
   Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);

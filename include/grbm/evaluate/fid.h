@@ -9,6 +9,7 @@
 #include "grbm/core/options.h"
 #include "grbm/core/parallel.h"
 #include "grbm/data/dataset.h"
+#include "grbm/evaluate/estimate.h"
 #include "grbm/evaluate/frechet.h"
 #include "grbm/evaluate/inception.h"
 #include "grbm/store/model_file.h"
@@ -34,9 +35,9 @@ struct ImageSource {
 
 // The rows of 8-bit images, in their order. Throws DataError for other data.
 ImageSource DataImages(const Dataset& data);
-// Samples from noise in the data's own units, clamped and rounded to 8 bits. Image i is a function of the seed and i. All
+// Samples of the file's sampler, from noise, in the data's own units, clamped and rounded to 8 bits. Image i is a function of the seed and i. All
 // must outlive the source. Throws DataError where the model's rows are not images.
-ImageSource ModelImages(const ModelFile& file, const SamplerOptions& sampler, std::uint64_t seed, ThreadPool& pool);
+ImageSource ModelImages(const ModelFile& file, std::uint64_t seed, ThreadPool& pool);
 
 struct FidResult {
   int tap;
@@ -54,9 +55,6 @@ struct FidResult {
   std::vector<std::string> warnings;  // one line each
 };
 
-// Images done, and in all.
-using FidProgress = std::function<void(Index done, Index total)>;
-
 // The reference is `options.reference` rows of the data in a fixed random order (0: all). Their statistics are kept in
 // <cache_dir>/inception/, in a file named after a digest of the rows, the weights and the settings; an empty cache_dir
 // keeps nothing. Features are never held but for those of the kernel distance: at most ten subsets on each side.
@@ -65,6 +63,6 @@ using FidProgress = std::function<void(Index done, Index total)>;
 // the tap, IoError where the cache cannot be made.
 FidResult ComputeFid(const Inception& network, const ImageSource& samples, const Dataset& data,
                      const FidOptions& options, const std::string& cache_dir, ThreadPool& pool,
-                     const FidProgress& progress = {});
+                     const EvaluationProgress& progress = {});
 
 }  // namespace grbm

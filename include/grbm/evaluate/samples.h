@@ -24,9 +24,10 @@ SamplerOptions JudgedSampler(const ModelFile& file);
 // Values of 8-bit data end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
-// From noise, by the model file's sampler: count × visible, in the data's own units, clipped.
+// From noise, by the model file's sampler: count × visible, in the data's own units, clipped. Sample number first + row is
+// a function of the seed and its number.
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
-                   const EvaluationProgress& progress = {});
+                   const EvaluationProgress& progress = {}, std::uint32_t first = 0);
 
 // At most `limit` rows of data, in random order.
 Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);
