@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "grbm/data/fetch.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/samples.h"
@@ -26,6 +27,8 @@ struct Arguments {
   Index rows = 10000;
   Index chains = 100;
   std::int64_t temperatures = 1000;
+  std::string inception;
+  int tap = 2048;
   std::vector<std::string> assignments;
 };
 
@@ -129,6 +132,9 @@ int EvaluateModel(const Arguments& a, const Common& common) {
   request.rows = a.rows;
   request.chains = a.chains;
   request.temperatures = a.temperatures;
+  request.inception = a.inception;
+  request.tap = a.tap;
+  if (!a.inception.empty()) request.cache_dir = DefaultCacheDir();
   request.seed = common.seed;
 
   Bars bars(common.quiet || common.json);
@@ -186,6 +192,9 @@ void AddEvaluate(CLI::App& app, Common& common, Action& action) {
   command->add_option("--temperatures", a->temperatures, "Annealing: in how many steps")
       ->check(CLI::Range(1, 100'000'000))
       ->capture_default_str();
+  command->add_option("--inception", a->inception, "fid, kid: weights of the Inception network, see docs/inception.md")
+      ->envname("GRBM_INCEPTION");
+  command->add_option("--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048")->capture_default_str();
   AddSet(*command, a->assignments);
   command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
   command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();

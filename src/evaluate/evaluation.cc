@@ -81,10 +81,21 @@ const Matrix& Evaluation::sample_features() {
   return *sample_features_;
 }
 
-// The table of metrics.
+const FidResult& Evaluation::inception() {
+  if (!inception_) {
+    const FidOptions options = {
+        .tap = request_.tap, .samples = request_.samples, .reference = std::min(request_.rows, request_.data.rows())};
+    inception_ = ComputeFid(Inception::Load(request_.inception),
+                            ModelImages(file(), PartSeed(request_.seed, Part::kSamples), pool_), request_.data, options,
+                            request_.cache_dir, pool_, progress_);
+  }
+  return *inception_;
+}
+
+// The table of metrics. What may lack a file comes first.
 std::span<const Metric> Metrics() {
-  static const Metric kMetrics[] = {kLikelihoodMetric,   kQuickMetric,    kMixingMetric,
-                                    kMemorisationMetric, kCoverageMetric, kMixtureMetric};
+  static const Metric kMetrics[] = {kFidMetric,    kKidMetric,          kLikelihoodMetric, kQuickMetric,
+                                    kMixingMetric, kMemorisationMetric, kCoverageMetric,   kMixtureMetric};
   return kMetrics;
 }
 
@@ -102,7 +113,7 @@ std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std
   std::vector<MetricScores> results;
   for (const Metric& metric : Metrics()) {
     const bool asked = std::ranges::find(names, metric.name) != names.end();
-    if (names.empty() ? metric.why_not(evaluation).empty() : asked) {
+    if (names.empty() ? !metric.only_by_name && metric.why_not(evaluation).empty() : asked) {
       results.push_back({std::string(metric.name), metric.measure(evaluation)});
     }
   }

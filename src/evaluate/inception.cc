@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <mutex>
 
 #include "data/md5.h"
@@ -101,15 +99,6 @@ void Inception::Features(MatrixView<const std::uint8_t> images, const ImageShape
     const std::lock_guard lock(mutex);
     spaces.push_back(std::move(space));
   });
-}
-
-std::string InceptionPath(const std::string& path) {
-  if (!path.empty()) return path;
-  const char* variable = std::getenv("GRBM_INCEPTION");
-  if (variable != nullptr && *variable != '\0') return variable;
-  throw ConfigError(
-      "Inception distances need the network's weights: give their file by --inception FILE or the environment variable "
-      "GRBM_INCEPTION: docs/inception.md says how to get them");
 }
 
 }  // namespace grbm

@@ -5,6 +5,8 @@
 
 namespace grbm {
 
+extern const Metric kFidMetric;
+extern const Metric kKidMetric;
 extern const Metric kLikelihoodMetric;
 extern const Metric kQuickMetric;
 extern const Metric kMixingMetric;

@@ -12,6 +12,7 @@
 #include "grbm/core/parallel.h"
 #include "grbm/data/dataset.h"
 #include "grbm/evaluate/estimate.h"
+#include "grbm/evaluate/fid.h"
 #include "grbm/evaluate/quick.h"
 #include "grbm/store/model_file.h"
 
@@ -25,6 +26,9 @@ struct EvaluationRequest {
   Index rows = 10000;    // of either data set that are looked at, drawn at random
   Index chains = 100;    // of annealing
   std::int64_t temperatures = 1000;
+  std::string inception = {};  // weights of the Inception network; empty: no Inception distances
+  int tap = 2048;              // its features
+  std::string cache_dir = {};  // keeps their statistics of the data; empty: nothing is kept
   std::uint64_t seed = 1;
 };
 
@@ -55,6 +59,9 @@ class Evaluation {
   const Matrix& held_out_features();
   const Matrix& sample_features();
 
+  // The samples against the data, on the Inception network.
+  const FidResult& inception();
+
  private:
   Matrix FirstFeatures(const Matrix& rows);
 
@@ -64,6 +71,7 @@ class Evaluation {
   Model law_;
   std::optional<Matrix> training_, held_out_, samples_, training_features_, held_out_features_, sample_features_;
   std::optional<QuickFeatures> quick_;
+  std::optional<FidResult> inception_;
 };
 
 // One number, and all that must be said with it.
@@ -83,6 +91,7 @@ struct Metric {
   // Why it cannot be had here; empty where it can.
   std::string (*why_not)(const Evaluation&);
   std::vector<Score> (*measure)(Evaluation&);
+  bool only_by_name = false;  // too slow to be had without asking
 };
 std::span<const Metric> Metrics();
 

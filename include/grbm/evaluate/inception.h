@@ -45,7 +45,4 @@ class Inception {
   std::string digest_;
 };
 
-// $GRBM_INCEPTION where `path` is empty. Throws ConfigError where that is not set either.
-std::string InceptionPath(const std::string& path);
-
 }  // namespace grbm
