@@ -157,7 +157,7 @@ std::optional<Reference> ReadCache(const std::string& path, const Sizes& sizes) 
 
 // <cache_dir>/inception, which can be written into: better an error now than after the work.
 fs::path CacheFolder(const std::string& cache_dir) {
-  const fs::path folder = fs::path(cache_dir) / "inception";
+  fs::path folder = fs::path(cache_dir) / "inception";
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));

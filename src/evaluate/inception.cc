@@ -30,7 +30,8 @@ std::string MissingText(const std::vector<std::string>& missing) {
 }  // namespace
 
 struct Inception::State {
-  State(const TensorFile& weights) : source(weights.source), network(weights, inception::Blocks(), {3, kSide, kSide}) {}
+  explicit State(const TensorFile& weights)
+      : source(weights.source), network(weights, inception::Blocks(), {3, kSide, kSide}) {}
 
   std::string source;
   inception::Network network;
