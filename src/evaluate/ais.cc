@@ -8,112 +8,143 @@
 
 #include "evaluate/common.h"
 #include "grbm/model/energy.h"
-#include "kernels/kernels.h"
+#include "model/packed.h"
 
 namespace grbm {
+
+using kernels::PanelRow;
 
 namespace {
 
 constexpr Index kRungsAtOnce = 16;
+constexpr Index kChainsAtOnce = 30;
 
 // p(v | h) of the law at beta: mean = offset + slope ∘ W h.                                            [math.md (34)]
 struct Rung {
-  std::vector<float> offset;
-  std::vector<float> slope;
-  std::vector<float> deviation;
+  PanelRow offset;
+  PanelRow slope;
+  PanelRow deviation;
 
-  Rung(const Model& model, const GaussianBase& base, double beta) {
+  Rung(const Model& model, const GaussianBase& base, double beta)
+      : offset(model.visible()), slope(model.visible()), deviation(model.visible()) {
     for (std::size_t i = 0; i < base.mean.size(); ++i) {
       const double base_part = (1 - beta) * double{base.inverse_variance[i]};
       const double model_part = beta * double{model.inverse_variance()[i]};
       const double precision = base_part + model_part;
-      offset.push_back(
-          static_cast<float>((base_part * double{base.mean[i]} + model_part * double{model.mu()[i]}) / precision));
-      slope.push_back(static_cast<float>(model_part / precision));
-      deviation.push_back(static_cast<float>(std::sqrt(1 / precision)));
+      offset.data()[i] =
+          static_cast<float>((base_part * double{base.mean[i]} + model_part * double{model.mu()[i]}) / precision);
+      slope.data()[i] = static_cast<float>(model_part / precision);
+      deviation.data()[i] = static_cast<float>(std::sqrt(1 / precision));
     }
   }
 };
 
-// All chains, on their way. The logits are the model's; those at beta are beta times them.             [math.md (34)]
+// Some chains, on their way on one thread. The logits are the model's; those at beta are beta times them.
+//                                                                                                      [math.md (34)]
 class Walk {
  public:
-  Walk(const Model& model, const GaussianBase& base, ConstMatrix start, std::uint64_t seed)
+  Walk(const Model& model, const PackedWeights& weights, const GaussianBase& base, ConstMatrix start,
+       std::uint32_t first_chain, std::uint64_t seed)
       : log_weights(Size(start.rows())),
         model_(model),
+        weights_(weights),
         base_(base),
+        all_{0, start.rows()},
+        first_chain_(first_chain),
         visible_(start.rows(), start.cols()),
-        hidden_(start.rows(), model.hidden()),
+        product_(start.rows(), start.cols()),
         logits_(start.rows(), model.hidden()),
+        hidden_(start.rows(), model.hidden()),
         visible_stream_(seed, Purpose::kVisible),
         hidden_stream_(seed, Purpose::kHidden) {
-    CopyRows(start, visible_);
+    for (Index p = 0; p < visible_.view().panels(); ++p) kernels::Pack(start, p, visible_);
   }
 
-  // Rung k of the schedule, for `rows` chains of one block: a move, unless the chains have just started, and the weight.
-  void Climb(Index first, Index rows, std::span<const double> schedule, Index k) {
+  // Rung k of the schedule: a move, unless the chains have just started, and the weight.
+  void Climb(std::span<const double> schedule, Index k) {
     const double beta = schedule[Size(k)];
-    if (k == 0) {
-      UpdateLogits(first, rows);  // the start is a sample of the first law
-    } else {
-      Move(first, rows, beta, static_cast<std::uint64_t>(k));
-    }
-    Reweight(first, rows, beta, schedule[Size(k + 1)]);
+    if (k > 0) Move(beta, static_cast<std::uint64_t>(k));  // the start is a sample of the first law
+    UpdateLogits();
+    Reweight(beta, schedule[Size(k + 1)]);
   }
 
   std::vector<double> log_weights;
 
  private:
-  void UpdateLogits(Index first, Index rows) {
-    kernels::Logits(visible_.view().Rows(first, rows), model_.inverse_variance(), model_.W(), model_.b(),
-                    logits_.view().Rows(first, rows));
+  void UpdateLogits() {
+    kernels::HiddenResult result;
+    result.logits = logits_;
+    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
+      kernels::Hidden(visible_, weights_.forward(), weights_.b(), g, all_, result);
+    }
   }
 
   // log w += log f_to(v) - log f_from(v)                                                               [math.md (35)]
-  void Reweight(Index first, Index rows, double from, double to) {
-    for (Index r = first; r < first + rows; ++r) {
-      const std::span<const float> v = visible_.row(r);
-      const double square = kernels::SumScaledSquares(v, model_.mu(), model_.inverse_variance()) -
-                            kernels::SumScaledSquares(v, base_.mean, base_.inverse_variance);
-      log_weights[Size(r)] -= (to - from) * square / 2;
-      log_weights[Size(r)] += SoftplusAt(r, to) - SoftplusAt(r, from);
+  void Reweight(double from, double to) {
+    const std::vector<double> softplus_to = SoftplusAt(to);
+    const std::vector<double> softplus_from = SoftplusAt(from);
+    for (Index r = 0; r < all_.count; ++r) {
+      double square = 0;
+      for (Index i = 0; i < model_.visible(); ++i) {
+        const double v = visible_.view()(r, i);
+        const double in_model = v - double{model_.mu()[Size(i)]};
+        const double in_base = v - double{base_.mean[Size(i)]};
+        square += in_model * in_model * double{model_.inverse_variance()[Size(i)]} -
+                  in_base * in_base * double{base_.inverse_variance[Size(i)]};
+      }
+      log_weights[Size(r)] += softplus_to[Size(r)] - softplus_from[Size(r)] - (to - from) * square / 2;
     }
   }
 
   // One Gibbs step of the law at beta: h given v, then v given h.
-  void Move(Index first, Index rows, double beta, std::uint64_t step) {
+  void Move(double beta, std::uint64_t step) {
     const Rung rung(model_, base_, beta);
-    static thread_local std::vector<float> noise;
-    noise.resize(Size(model_.visible()));
-    for (Index r = first; r < first + rows; ++r) {
-      kernels::DrawBernoulli({hidden_stream_, step, static_cast<std::uint32_t>(r)}, logits_.row(r),
-                             static_cast<float>(beta), hidden_, r);
+    const DrawPlace draw_hidden{hidden_stream_, step, first_chain_};
+    kernels::HiddenResult result;
+    result.bits = hidden_;
+    result.draw = &draw_hidden;
+    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
+      kernels::FromLogits(logits_, static_cast<float>(beta), g, all_, result);
     }
-    const MutableMatrix v = visible_.view().Rows(first, rows);
-    kernels::HiddenProduct(hidden_.view().Rows(first, rows), model_.W(), v);
-    for (Index r = 0; r < rows; ++r) {
-      kernels::DrawNormals({visible_stream_, step, static_cast<std::uint32_t>(first + r)}, noise);
-      const std::span<float> out = v.row(r);
-      for (std::size_t i = 0; i < noise.size(); ++i) {
-        out[i] = rung.offset[i] + rung.slope[i] * out[i] + rung.deviation[i] * noise[i];
+    for (Index t = 0; t < kernels::GroupCount(model_.visible()); ++t) {
+      kernels::HiddenProduct(hidden_, weights_.transposed(), t, all_, product_);
+    }
+    const DrawPlace draw_visible{visible_stream_, step, first_chain_};
+    PanelRow noise(model_.visible());
+    for (Index r = 0; r < all_.count; ++r) {
+      kernels::DrawNormals(draw_visible, r, {noise.data(), Size(model_.visible())});
+      for (Index p = 0; p < visible_.view().panels(); ++p) {
+        float* const v = visible_.view().line(p, r);
+        const float* const product = product_.view().line(p, r);
+        for (Index c = 0; c < kernels::kPanel; ++c) {
+          v[c] = rung.offset.panel(p)[c] + rung.slope.panel(p)[c] * product[c] +
+                 rung.deviation.panel(p)[c] * noise.panel(p)[c];
+        }
       }
     }
-    UpdateLogits(first, rows);
   }
 
-  double SoftplusAt(Index r, double beta) const {
-    static thread_local std::vector<float> scaled;
-    const std::span<const float> x = logits_.row(r);
-    scaled.assign(x.begin(), x.end());
-    for (float& s : scaled) s *= static_cast<float>(beta);
-    return kernels::SumSoftplus(scaled);
+  // Σ log(1 + exp(beta x)), by chain.
+  std::vector<double> SoftplusAt(double beta) const {
+    HiddenSums sums;
+    kernels::HiddenResult result;
+    sums.Prepare(all_.count, model_.hidden(), result);
+    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
+      kernels::FromLogits(logits_, static_cast<float>(beta), g, all_, result);
+    }
+    sums.Finish();
+    return sums.softplus;
   }
 
   const Model& model_;
+  const PackedWeights& weights_;
   const GaussianBase& base_;
-  Matrix visible_;
+  kernels::Rows all_;
+  std::uint32_t first_chain_;
+  kernels::Panels visible_;
+  kernels::Panels product_;
+  kernels::Panels logits_;
   BitMatrix hidden_;
-  Matrix logits_;
   Stream visible_stream_;
   Stream hidden_stream_;
 };
@@ -123,7 +154,7 @@ Matrix DrawBase(const GaussianBase& base, Index rows, std::uint64_t seed, Thread
   Matrix v(rows, static_cast<Index>(base.mean.size()));
   const Stream stream(seed, Purpose::kInitialVisible);
   pool.ParallelFor(rows, [&](Index r) {
-    kernels::DrawNormals({stream, 0, static_cast<std::uint32_t>(r)}, v.row(r));
+    kernels::DrawNormals({stream, 0, 0}, r, v.row(r));
     for (std::size_t i = 0; i < base.mean.size(); ++i) {
       v.row(r)[i] = base.mean[i] + v.row(r)[i] / std::sqrt(base.inverse_variance[i]);
     }
@@ -167,20 +198,25 @@ std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& b
                                        const EvaluationProgress& progress) {
   GRBM_CHECK(schedule.size() >= 2);
   CheckVisible(model, start, "chains");
-  Walk walk(model, base, start, seed);
-  const kernels::RowBlocks blocks(0, start.rows());
+  const PackedWeights& weights = model.packed(pool);
+  std::vector<Walk> walks;
+  for (Index first = 0; first < start.rows(); first += kChainsAtOnce) {
+    walks.emplace_back(model, weights, base, start.Rows(first, std::min(kChainsAtOnce, start.rows() - first)),
+                       static_cast<std::uint32_t>(first), seed);
+  }
   const auto rungs = static_cast<Index>(schedule.size()) - 1;
   // Several rungs at a time, so that threads rarely wait for each other.
   for (Index done = 0; done < rungs;) {
     const Index end = std::min(rungs, done + kRungsAtOnce);
-    pool.ParallelFor(blocks.count(), [&](Index b) {
-      const Index first = blocks.begin(b);
-      for (Index k = done; k < end; ++k) walk.Climb(first, blocks.end(b) - first, schedule, k);
+    pool.ParallelFor(static_cast<Index>(walks.size()), [&](Index w) {
+      for (Index k = done; k < end; ++k) walks[Size(w)].Climb(schedule, k);
     });
     done = end;
     if (progress) progress(schedule.front() < schedule.back() ? "annealing" : "annealing back", done, rungs);
   }
-  return walk.log_weights;
+  std::vector<double> log_weights;
+  for (const Walk& walk : walks) log_weights.insert(log_weights.end(), walk.log_weights.begin(), walk.log_weights.end());
+  return log_weights;
 }
 
 AisResult AnnealedImportance(const Model& model, const GaussianBase& base, ConstMatrix samples,

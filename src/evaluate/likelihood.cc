@@ -33,7 +33,7 @@ ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& o
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
   gibbs.steps = std::max(kFewestSteps, options.temperatures);
-  Traces traces(model, options.chains, gibbs.steps, gibbs.steps / 2, "chains of the model", progress);
+  Traces traces(model, pool, options.chains, gibbs.steps, gibbs.steps / 2, "chains of the model", progress);
   Sampler(model, gibbs, pool).Run(chains, {.seed = seed}, &traces);
   return {std::move(chains.visible), SplitRhat(traces.energy().view())};
 }

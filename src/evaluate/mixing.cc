@@ -53,7 +53,7 @@ Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOption
   Chains chains = ChainsFrom(file.model, start, seed, pool);
   SamplerOptions sampler = file.sampler;
   sampler.steps = options.steps;
-  Traces traces(file.model, options.chains, options.steps, options.steps / 2, "mixing", progress);
+  Traces traces(file.model, pool, options.chains, options.steps, options.steps / 2, "mixing", progress);
   const std::vector<double> accepted =
       Sampler(file.model, sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &traces);
   return {Diagnose(traces.energy()), Diagnose(traces.activity()),

@@ -14,6 +14,7 @@ namespace grbm {
 namespace {
 
 constexpr Index kReferencesAtOnce = 1024;
+constexpr Index kQueriesAtOnce = 48;
 
 double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
@@ -27,7 +28,7 @@ double SquaredNorm(std::span<const float> a) {
   return sum;
 }
 
-// Squared distances, ‖a‖² + ‖b‖² - 2 a·b, of a block of kRowBlock queries to all references, some at a time: calls
+// Squared distances, ‖a‖² + ‖b‖² - 2 a·b, of a block of queries to all references, some at a time: calls
 // use(query, first reference, distances) on any thread, all calls of one query in order. Rows are moved so that the
 // references have mean 0, which keeps the differences from cancelling.
 template <typename Use>
@@ -47,7 +48,6 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
   };
   const Matrix moved = centred(queries);
   const std::vector<float> scale(mean.size(), -2.0f);
-  const kernels::RowBlocks blocks(0, queries.rows());
   for (Index first = 0; first < references.rows(); first += kReferencesAtOnce) {
     const Index count = std::min(kReferencesAtOnce, references.rows() - first);
     const Matrix block = centred(references.Rows(first, count));
@@ -57,11 +57,12 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
       for (Index i = 0; i < references.cols(); ++i) columns(i, r) = block(r, i);
       norms.push_back(static_cast<float>(SquaredNorm(block.row(r))));
     }
-    pool.ParallelFor(blocks.count(), [&](Index b) {
-      const Index begin = blocks.begin(b);
-      const Index rows = blocks.end(b) - begin;
+    const kernels::RightFactor factor(columns, norms, scale);
+    pool.ParallelFor((queries.rows() + kQueriesAtOnce - 1) / kQueriesAtOnce, [&](Index b) {
+      const Index begin = b * kQueriesAtOnce;
+      const Index rows = std::min(kQueriesAtOnce, queries.rows() - begin);
       Matrix distances(rows, count);
-      kernels::Logits(moved.view().Rows(begin, rows), scale, columns, norms, distances);
+      factor.Multiply(moved.view().Rows(begin, rows), distances);
       for (Index r = 0; r < rows; ++r) {
         const auto norm = static_cast<float>(SquaredNorm(moved.row(begin + r)));
         for (float& d : distances.row(r)) d = std::max(0.0f, d + norm);

@@ -112,16 +112,14 @@ Matrix MakeFilters(const QuickFeatures::Layer& layer, ConstMatrix rows, Index nu
 // filters ∗ rows, before standardisation: rows × out.size().
 Matrix Convolve(const QuickFeatures::Layer& layer, ConstMatrix rows, ThreadPool& pool) {
   Matrix result(rows.rows(), layer.out.size());
-  const std::vector<float> ones(Size(layer.filters.rows()), 1.0f);
-  const std::vector<float> zeros(Size(layer.out.channels));
+  const kernels::RightFactor filters(layer.filters, std::vector<float>(Size(layer.out.channels)));
   const Index places = layer.out.height * layer.out.width;
   pool.ParallelFor(rows.rows(), [&](Index r) {
     Matrix windows(places, layer.filters.rows());
     for (Index p = 0; p < places; ++p) {
       CopyWindow(layer, rows.row(r), p / layer.out.width, p % layer.out.width, windows.row(p).data());
     }
-    kernels::Logits(windows, ones, layer.filters, zeros,
-                    MutableMatrix(result.row(r).data(), places, layer.out.channels, layer.out.channels));
+    filters.Multiply(windows, MutableMatrix(result.row(r).data(), places, layer.out.channels, layer.out.channels));
   });
   return result;
 }

@@ -1,13 +1,14 @@
 // Scalars of running chains, one per chain and step.
 #pragma once
 
-#include <cmath>
+#include <bit>
+#include <numeric>
 #include <string>
 #include <vector>
 
 #include "grbm/evaluate/estimate.h"
+#include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
-#include "kernels/kernels.h"
 
 namespace grbm {
 
@@ -23,9 +24,10 @@ inline Matrix NoiseAndData(const Model& model, ConstMatrix data, Index chains, s
 // Keeps the marginal energy and the share of hidden units that are on, of every state after the burn-in.
 class Traces : public Observer {
  public:
-  Traces(const Model& model, Index chains, std::int64_t steps, std::int64_t burn_in, std::string part = {},
-         EvaluationProgress progress = {})
+  Traces(const Model& model, ThreadPool& pool, Index chains, std::int64_t steps, std::int64_t burn_in,
+         std::string part = {}, EvaluationProgress progress = {})
       : model_(model),
+        pool_(pool),
         steps_(steps),
         burn_in_(burn_in),
         part_(std::move(part)),
@@ -37,10 +39,15 @@ class Traces : public Observer {
     if (progress_) progress_(part_, state.step, steps_);
     if (state.step <= burn_in_) return;
     const Index t = state.step - burn_in_ - 1;
+    const std::vector<double> energies = MarginalEnergies(model_, state.visible, pool_);
+    // Langevin has no hidden state: its share is that of the probabilities.
+    const Matrix p = state.hidden.rows() > 0 ? Matrix() : HiddenProbabilities(model_, state.visible, pool_);
     for (Index r = 0; r < state.visible.rows(); ++r) {
-      energy_(r, t) = 0.5 * kernels::SumScaledSquares(state.visible.row(r), model_.mu(), model_.inverse_variance()) -
-                      kernels::SumSoftplus(state.logits.row(r));
-      activity_(r, t) = Activity(state, r);
+      energy_(r, t) = energies[static_cast<std::size_t>(r)];
+      double on = 0;
+      for (Index g = 0; g < state.hidden.groups(); ++g) on += std::popcount(state.hidden.word(r, g));
+      if (p.rows() > 0) on = std::accumulate(p.row(r).begin(), p.row(r).end(), 0.0);
+      activity_(r, t) = on / static_cast<double>(model_.hidden());
     }
   }
 
@@ -48,19 +55,8 @@ class Traces : public Observer {
   const BasicMatrix<double>& activity() const { return activity_; }  // the same
 
  private:
-  static double Activity(const ChainState& state, Index r) {
-    double sum = 0;
-    for (Index j = 0; j < state.logits.cols(); ++j) {
-      if (state.hidden.rows() > 0) {
-        sum += state.hidden.Get(r, j) ? 1 : 0;
-      } else {
-        sum += 1 / (1 + std::exp(-double{state.logits(r, j)}));
-      }
-    }
-    return sum / static_cast<double>(state.logits.cols());
-  }
-
   const Model& model_;
+  ThreadPool& pool_;
   std::int64_t steps_;
   std::int64_t burn_in_;
   std::string part_;

@@ -6,6 +6,8 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <cmath>
+
 #include "kernels/kernels.h"
 #include "kernels/random-inl.h"
 
@@ -47,6 +49,34 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
       }
     }
   }
+}
+
+// Σ max(x, 0) + log Π (1 + exp(-|x|)), so many factors of at most 2 to one log as a double holds.
+double SumSoftplus(std::span<const float> x) {
+  const F64 f64;
+  constexpr std::size_t kFactors = 512;
+  double sum = 0;
+  for (std::size_t first = 0; first < x.size(); first += kFactors) {
+    VD positive = hn::Zero(f64);
+    VD factors = hn::Set(f64, 1.0);
+    const std::size_t end = std::min(x.size(), first + kFactors);
+    std::size_t i = first;
+    double product = 1;
+    for (; i + hn::Lanes(f64) <= end; i += hn::Lanes(f64)) {
+      const VD value = hn::PromoteTo(f64, hn::LoadU(hn::Rebind<float, F64>(), x.data() + i));
+      positive = hn::Add(positive, hn::Max(value, hn::Zero(f64)));
+      factors = hn::MulAdd(factors, ExpMinus(hn::Abs(value)), factors);
+    }
+    for (; i < end; ++i) {
+      sum += std::max(double{x[i]}, 0.0);
+      product *= 1 + std::exp(-std::abs(double{x[i]}));
+    }
+    alignas(64) double lanes[hn::MaxLanes(f64)];
+    hn::Store(factors, f64, lanes);
+    for (const double factor : lanes) product *= factor;
+    sum += hn::GetLane(hn::SumOfLanes(f64, positive)) + std::log(product);
+  }
+  return sum;
 }
 
 // Adds terms(i, sums) for rows 0, 1, ... to the doubles out[0] ... of the panel's columns, in the order of the rows.
@@ -132,6 +162,7 @@ namespace grbm::kernels {
 
 HWY_EXPORT(DrawNormals);
 HWY_EXPORT(MoveVisible);
+HWY_EXPORT(SumSoftplus);
 HWY_EXPORT(AddColumns);
 HWY_EXPORT(AddMoments);
 HWY_EXPORT(AddProducts);
@@ -144,6 +175,7 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
                  Rows rows, PanelView to) {
   HWY_DYNAMIC_DISPATCH(MoveVisible)(draw, move, v, product, tile, rows, to);
 }
+double SumSoftplus(std::span<const float> x) { return HWY_DYNAMIC_DISPATCH(SumSoftplus)(x); }
 void AddColumns(ConstPanelView x, Index panel, double* out) { HWY_DYNAMIC_DISPATCH(AddColumns)(x, panel, out); }
 void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square) {
   HWY_DYNAMIC_DISPATCH(AddMoments)(v, mu, panel, offset, square);

@@ -57,6 +57,9 @@ struct HiddenResult {
 void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result);
 inline constexpr float kNever = -1e30f;  // the logit of a unit that is never on
 
+// The same of logits that are there, each multiplied by `scale`.
+void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, const HiddenResult& result);
+
 // product = h Wᵀ and p Wᵀ, for one tile of visible units. W_transposed: hidden × visible.          [math.md (3), (7)]
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product);
 void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product);
@@ -65,6 +68,18 @@ void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index til
 // kPanel. sum: hidden × visible; h_transposed: hidden × rows.                                     [math.md (9), (10)]
 void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum);
 void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum);
+
+// out = start + left · right, for matrices in rows: what is off the hot path. Each row of `right` is multiplied by its
+// factor where there are factors.
+class RightFactor {
+ public:
+  explicit RightFactor(ConstMatrix right, std::span<const float> start, std::span<const float> row_factors = {});
+  void Multiply(ConstMatrix left, MutableMatrix out) const;
+
+ private:
+  Panels right_;
+  PanelRow start_;
+};
 
 // The bits of one group of units, with rows and units exchanged.
 void TransposeBits(ConstBitView h, Index group, BitView transposed);
@@ -84,6 +99,8 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
                  Rows rows, PanelView to);
 
 // --- sums, in double
+
+double SumSoftplus(std::span<const float> x);  // Σ log(1 + exp x)
 
 // Of one panel, added to out[0] ... out[15]: Σ x, and Σ (v - μ) and Σ (v - μ)².
 void AddColumns(ConstPanelView x, Index panel, double* out);

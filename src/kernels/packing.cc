@@ -59,4 +59,19 @@ void TransposeBits(ConstBitView h, Index group, BitView transposed) {
   }
 }
 
+RightFactor::RightFactor(ConstMatrix right, std::span<const float> start, std::span<const float> row_factors)
+    : right_(right.rows(), right.cols()), start_(start) {
+  for (Index p = 0; p < PanelCount(right.cols()); ++p) Pack(right, p, right_, row_factors);
+}
+
+void RightFactor::Multiply(ConstMatrix left, MutableMatrix out) const {
+  Panels rows(left.rows(), left.cols());
+  for (Index p = 0; p < PanelCount(left.cols()); ++p) Pack(left, p, rows);
+  Panels product(left.rows(), right_.cols());
+  HiddenResult result;
+  result.logits = product;
+  for (Index g = 0; g < GroupCount(right_.cols()); ++g) Hidden(rows, right_, start_, g, {0, left.rows()}, result);
+  for (Index p = 0; p < PanelCount(out.cols()); ++p) Unpack(product, p, out);
+}
+
 }  // namespace grbm::kernels

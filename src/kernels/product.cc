@@ -128,6 +128,21 @@ void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, 
   }
 }
 
+void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, const HiddenResult& result) {
+  const Index panels = GroupPanels(logits.cols(), group);
+  const HiddenRow write(result, group, panels);
+  alignas(64) float x[kGroup];
+  std::fill_n(x, kGroup, kNever);
+  for (Index row = rows.first; row < rows.first + rows.count; ++row) {
+    for (Index p = 0; p < panels; ++p) {
+      const float* const line = logits.line(group * kGroupPanels + p, row);
+      const Index width = std::min(kPanel, logits.cols() - (group * kGroupPanels + p) * kPanel);
+      for (Index c = 0; c < width; ++c) x[p * kPanel + c] = scale * line[c];
+    }
+    write.Write(x, kPanel, row);
+  }
+}
+
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
   const Index first = tile * kGroupPanels;
   const Index panels = GroupPanels(W_transposed.cols(), tile);
@@ -168,6 +183,7 @@ HWY_AFTER_NAMESPACE();
 namespace grbm::kernels {
 
 HWY_EXPORT(Hidden);
+HWY_EXPORT(FromLogits);
 HWY_EXPORT(HiddenProduct);
 HWY_EXPORT(ProbabilityProduct);
 HWY_EXPORT(AccumulateOuter);
@@ -175,6 +191,9 @@ HWY_EXPORT(AccumulateProbabilityOuter);
 
 void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result) {
   HWY_DYNAMIC_DISPATCH(Hidden)(v, W, b, group, rows, result);
+}
+void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, const HiddenResult& result) {
+  HWY_DYNAMIC_DISPATCH(FromLogits)(logits, scale, group, rows, result);
 }
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
   HWY_DYNAMIC_DISPATCH(HiddenProduct)(h, W_transposed, tile, rows, product);
