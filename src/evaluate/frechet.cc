@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <Eigen/SVD>
 #include <algorithm>
@@ -42,20 +41,23 @@ void CheckRows(const char* what, Index a, Index b, Index least) {
   }
 }
 
-// A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with pivoting, without the pivots that are rounding. They
-// do not come in order: a feature that repeats another has pivot 0 wherever it stands.
+// A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with complete pivoting. Each column takes the feature of
+// which most is left, until what is left is rounding.
 Eigen::MatrixXd Factor(const BasicMatrix<double>& covariance) {
-  const Eigen::LDLT<Eigen::MatrixXd> ldlt(Map(covariance));
-  const Vector pivots = ldlt.vectorD();
-  const Index dimension = pivots.size();
-  const double least = pivots.maxCoeff() * static_cast<double>(dimension) * std::numeric_limits<double>::epsilon();
-  const Eigen::MatrixXd lower = ldlt.matrixL();
-  Eigen::MatrixXd factor(dimension, (pivots.array() > least).count());
+  const Index dimension = covariance.rows();
+  Vector left = Map(covariance).diagonal();
+  const double least = left.maxCoeff() * static_cast<double>(dimension) * std::numeric_limits<double>::epsilon();
+  Eigen::MatrixXd factor(dimension, dimension);
   Index rank = 0;
-  for (Index k = 0; k < dimension; ++k) {
-    if (pivots[k] > least) factor.col(rank++) = lower.col(k) * std::sqrt(pivots[k]);
+  for (Index pivot = 0; rank < dimension && left.maxCoeff(&pivot) > least; ++rank) {
+    auto column = factor.col(rank);
+    column = Map(covariance).row(pivot).transpose();
+    column.noalias() -= factor.leftCols(rank) * factor.row(pivot).head(rank).transpose();
+    column /= std::sqrt(left[pivot]);
+    left -= column.cwiseAbs2();
+    left[pivot] = 0;
   }
-  return ldlt.transpositionsP().transpose() * factor;
+  return factor.leftCols(rank);
 }
 
 // Σ k(x, y) over all pairs of rows.

@@ -196,7 +196,7 @@ TEST(Frechet, FewerRowsThanDimensions) {
   EXPECT_NEAR(Frechet(ridge(a), ridge(b)).distance, ab.distance, 1e-3);
 }
 
-// Features that repeat others, or are constant, add to no dimension: they stand first, so that their pivots do.
+// Features that repeat others, or are constant, add to no dimension.
 TEST(Frechet, RepeatedAndConstantFeatures) {
   const auto repeat = [](const Matrix& plain) {
     Matrix out(plain.rows(), 3 * plain.cols());
