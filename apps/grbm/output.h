@@ -1,7 +1,6 @@
 // What commands write and print.
 #pragma once
 
-#include <map>
 #include <string>
 #include <variant>
 #include <vector>

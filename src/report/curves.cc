@@ -171,14 +171,11 @@ std::vector<double> Densities(const std::vector<double>& values, Range range, in
   return density;
 }
 
-class LineDrawing : public Drawing {
+// Axes with a legend above them. What stands between the axes is the panel's own.
+class FunctionDrawing : public Drawing {
  public:
-  LineDrawing(const LinePanel& panel, const Place& place)
-      : curves_(panel.curves), axes_(CheckedAxes(panel, place)), style_(place.style) {
-    std::vector<LegendEntry> entries;
-    for (std::size_t i = 0; i < curves_.size(); ++i) entries.push_back({curves_[i].name, LookOf(i, style_)});
-    legend_ = Legend(std::move(entries), place);
-  }
+  FunctionDrawing(Axes axes, std::vector<LegendEntry> entries, const Place& place)
+      : axes_(std::move(axes)), legend_(std::move(entries), place), style_(place.style) {}
 
   Margins Measure(Canvas& canvas) const override {
     Margins room = axes_.Measure(canvas);
@@ -188,14 +185,35 @@ class LineDrawing : public Drawing {
   void Draw(Canvas& canvas, const Rectangle& plot) const override {
     axes_.DrawGrid(canvas, plot);
     canvas.BeginClip(plot);
-    for (std::size_t i = 0; i < curves_.size(); ++i) DrawBand(canvas, plot, axes_, curves_[i], LookOf(i, style_).color);
-    for (std::size_t i = 0; i < curves_.size(); ++i) DrawCurve(canvas, plot, axes_, curves_[i], LookOf(i, style_));
+    DrawInside(canvas, plot);
     canvas.EndClip();
     axes_.DrawLines(canvas, plot, false);
-    legend_.Draw(canvas, plot, plot.y - axes_.Measure(canvas).top - legend_.height(), style_);
+    legend_.Draw(canvas, plot, plot.y - Measure(canvas).top, style_);
   }
 
+ protected:
+  const Axes& axes() const { return axes_; }
+  const Style& style() const { return style_; }
+
  private:
+  virtual void DrawInside(Canvas& canvas, const Rectangle& plot) const = 0;
+
+  Axes axes_;
+  Legend legend_;
+  const Style& style_;
+};
+
+class LineDrawing : public FunctionDrawing {
+ public:
+  LineDrawing(const LinePanel& panel, const Place& place)
+      : FunctionDrawing(CheckedAxes(panel, place), Entries(panel, place.style), place), curves_(panel.curves) {}
+
+ private:
+  static std::vector<LegendEntry> Entries(const LinePanel& panel, const Style& style) {
+    std::vector<LegendEntry> entries;
+    for (const Curve& curve : panel.curves) entries.push_back({curve.name, LookOf(entries.size(), style)});
+    return entries;
+  }
   static Axes CheckedAxes(const LinePanel& panel, const Place& place) {
     if (panel.curves.empty()) throw DataError(place.where + ": no curves: at least one is needed");
     Range x = kNothing, y = kNothing;
@@ -208,101 +226,110 @@ class LineDrawing : public Drawing {
             place.style};
   }
 
+  void DrawInside(Canvas& canvas, const Rectangle& plot) const override {
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      DrawBand(canvas, plot, axes(), curves_[i], LookOf(i, style()).color);
+    }
+    for (std::size_t i = 0; i < curves_.size(); ++i) {
+      DrawCurve(canvas, plot, axes(), curves_[i], LookOf(i, style()));
+    }
+  }
+
   const std::vector<Curve>& curves_;
-  Axes axes_;
-  Legend legend_;
-  const Style& style_;
 };
 
-class HistogramDrawing : public Drawing {
+// The bins of a histogram, and the axes that show them.
+struct Bins {
+  Range range;
+  std::vector<std::vector<double>> densities;  // by sample
+  Axes axes;
+};
+
+Bins MakeBins(const HistogramPanel& panel, const Place& place) {
+  constexpr int kMostBins = 10000;
+  if (panel.bins < 0 || panel.bins > kMostBins) {
+    throw ConfigError(fmt::format("{}: bins = {}: allowed is 0 to {}", place.where, panel.bins, kMostBins));
+  }
+  if (panel.x.log || panel.y.log) {
+    throw ConfigError(place.where + ": log = true: allowed is false for the axes of a histogram");
+  }
+  if (panel.samples.empty()) throw DataError(place.where + ": no samples: at least one is needed");
+  Range data = kNothing, y = {0, 0};
+  for (const Sample& sample : panel.samples) {
+    if (sample.values.empty()) throw DataError(fmt::format("{}: sample \"{}\" is empty", place.where, sample.name));
+    for (std::size_t i = 0; i < sample.values.size(); ++i) {
+      if (!std::isfinite(sample.values[i])) {
+        throw DataError(fmt::format("{}: sample \"{}\": values[{}] = {}: allowed are finite numbers", place.where,
+                                    sample.name, i, sample.values[i]));
+      }
+      data.Include(sample.values[i]);
+    }
+  }
+  Range x = data;
+  for (const Curve& curve : panel.curves) {
+    CheckCurve(curve, panel.y, place.where);
+    Include(curve, panel.y, x, y);
+  }
+  Scale across =
+      MakeScale(panel.x, x, 0.02, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis");
+  // Bins span the values, or the axis where its range is given or there is but one value.
+  const bool narrow = panel.x.low != panel.x.high || data.low == data.high;
+  const Range range = narrow ? Range{across.low, across.high} : data;
+  int bins = panel.bins > 0 ? panel.bins : AutomaticBins(panel.samples, range);
+  if (panel.bins == 0 && data.low == data.high) bins |= 1;  // one value stands in the middle of its bin
+  std::vector<std::vector<double>> densities;
+  for (const Sample& sample : panel.samples) {
+    densities.push_back(Densities(sample.values, range, bins));
+    for (const double d : densities.back()) y.Include(d);
+  }
+  if (y.low < y.high) y.high *= 1.05;
+  return {range,
+          std::move(densities),
+          {std::move(across),
+           MakeScale(panel.y, y, 0, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
+           place.style}};
+}
+
+class HistogramDrawing : public FunctionDrawing {
  public:
   HistogramDrawing(const HistogramPanel& panel, const Place& place)
-      : panel_(panel), axes_(CheckedAxes(panel, place)), style_(place.style) {
-    std::vector<LegendEntry> entries;
-    for (const Sample& sample : panel.samples) entries.push_back({sample.name, LookOf(entries.size(), style_), true});
-    for (const Curve& curve : panel.curves) entries.push_back({curve.name, LookOf(entries.size(), style_)});
-    legend_ = Legend(std::move(entries), place);
-  }
-
-  Margins Measure(Canvas& canvas) const override {
-    Margins room = axes_.Measure(canvas);
-    room.top += legend_.height();
-    return room;
-  }
-  void Draw(Canvas& canvas, const Rectangle& plot) const override {
-    axes_.DrawGrid(canvas, plot);
-    canvas.BeginClip(plot);
-    const double width = (bins_range_.high - bins_range_.low) / bins_;
-    for (std::size_t s = 0; s < panel_.samples.size(); ++s) {
-      std::vector<Point> outline = {axes_.Place(plot, bins_range_.low, 0)};
-      for (std::size_t b = 0; b < densities_[s].size(); ++b) {
-        const double left = bins_range_.low + static_cast<double>(b) * width;
-        outline.push_back(axes_.Place(plot, left, densities_[s][b]));
-        outline.push_back(axes_.Place(plot, left + width, densities_[s][b]));
-      }
-      outline.push_back(axes_.Place(plot, bins_range_.high, 0));
-      canvas.Fill(outline, LookOf(s, style_).color, kBarAlpha);
-      canvas.Stroke(outline, LookOf(s, style_).color, 0.9);
-    }
-    for (std::size_t i = 0; i < panel_.curves.size(); ++i) {
-      DrawCurve(canvas, plot, axes_, panel_.curves[i], LookOf(panel_.samples.size() + i, style_));
-    }
-    canvas.EndClip();
-    axes_.DrawLines(canvas, plot, false);
-    legend_.Draw(canvas, plot, plot.y - axes_.Measure(canvas).top - legend_.height(), style_);
-  }
+      : HistogramDrawing(panel, place, MakeBins(panel, place)) {}
 
  private:
-  // Also fills the bins, whose heights the y axis needs.
-  Axes CheckedAxes(const HistogramPanel& panel, const Place& place) {
-    constexpr int kMostBins = 10000;
-    if (panel.bins < 0 || panel.bins > kMostBins) {
-      throw ConfigError(fmt::format("{}: bins = {}: allowed is 0 to {}", place.where, panel.bins, kMostBins));
-    }
-    if (panel.x.log || panel.y.log) {
-      throw ConfigError(place.where + ": log = true: allowed is false for the axes of a histogram");
-    }
-    if (panel.samples.empty()) throw DataError(place.where + ": no samples: at least one is needed");
-    Range data = kNothing, y = {0, 0};
-    for (const Sample& sample : panel.samples) {
-      if (sample.values.empty()) throw DataError(fmt::format("{}: sample \"{}\" is empty", place.where, sample.name));
-      for (std::size_t i = 0; i < sample.values.size(); ++i) {
-        if (!std::isfinite(sample.values[i])) {
-          throw DataError(fmt::format("{}: sample \"{}\": values[{}] = {}: allowed are finite numbers", place.where,
-                                      sample.name, i, sample.values[i]));
-        }
-        data.Include(sample.values[i]);
+  HistogramDrawing(const HistogramPanel& panel, const Place& place, Bins bins)
+      : FunctionDrawing(std::move(bins.axes), Entries(panel, place.style), place),
+        panel_(panel),
+        range_(bins.range),
+        densities_(std::move(bins.densities)) {}
+
+  static std::vector<LegendEntry> Entries(const HistogramPanel& panel, const Style& style) {
+    std::vector<LegendEntry> entries;
+    for (const Sample& sample : panel.samples) entries.push_back({sample.name, LookOf(entries.size(), style), true});
+    for (const Curve& curve : panel.curves) entries.push_back({curve.name, LookOf(entries.size(), style)});
+    return entries;
+  }
+
+  void DrawInside(Canvas& canvas, const Rectangle& plot) const override {
+    for (std::size_t s = 0; s < densities_.size(); ++s) {
+      const double width = (range_.high - range_.low) / static_cast<double>(densities_[s].size());
+      std::vector<Point> outline = {axes().Place(plot, range_.low, 0)};
+      for (std::size_t b = 0; b < densities_[s].size(); ++b) {
+        const double left = range_.low + static_cast<double>(b) * width;
+        outline.push_back(axes().Place(plot, left, densities_[s][b]));
+        outline.push_back(axes().Place(plot, left + width, densities_[s][b]));
       }
+      outline.push_back(axes().Place(plot, range_.high, 0));
+      canvas.Fill(outline, LookOf(s, style()).color, kBarAlpha);
+      canvas.Stroke(outline, LookOf(s, style()).color, 0.9);
     }
-    Range x = data;
-    for (const Curve& curve : panel.curves) {
-      CheckCurve(curve, panel.y, place.where);
-      Include(curve, panel.y, x, y);
+    for (std::size_t i = 0; i < panel_.curves.size(); ++i) {
+      DrawCurve(canvas, plot, axes(), panel_.curves[i], LookOf(panel_.samples.size() + i, style()));
     }
-    Scale across =
-        MakeScale(panel.x, x, 0.02, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis");
-    // Bins span the values, or the axis where its range is given or there is but one value.
-    const bool narrow = panel.x.low != panel.x.high || data.low == data.high;
-    bins_range_ = narrow ? Range{across.low, across.high} : data;
-    bins_ = panel.bins > 0 ? panel.bins : AutomaticBins(panel.samples, bins_range_);
-    if (panel.bins == 0 && data.low == data.high) bins_ |= 1;  // one value stands in the middle of its bin
-    for (const Sample& sample : panel.samples) {
-      densities_.push_back(Densities(sample.values, bins_range_, bins_));
-      for (const double d : densities_.back()) y.Include(d);
-    }
-    if (y.low < y.high) y.high *= 1.05;
-    return {std::move(across),
-            MakeScale(panel.y, y, 0, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
-            place.style};
   }
 
   const HistogramPanel& panel_;
-  Range bins_range_;
-  int bins_ = 0;
+  Range range_;
   std::vector<std::vector<double>> densities_;
-  Axes axes_;
-  Legend legend_;
-  const Style& style_;
 };
 
 }  // namespace
