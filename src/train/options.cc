@@ -32,6 +32,11 @@ std::vector<Field> TrainOptions::Fields() {
       {"adam_beta2", &adam_beta2, "Adam's second decay rate", below_one},
       {"weight_decay", &weight_decay, "W shrinks by learning_rate times this per update", natural},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
+      {"start_temperature",
+       &start_temperature,
+       "noise-cd: chains cool from here to 1 over the burn-in, and those of low weight give way to those of high "
+       "weight, so that modes far apart get their shares; 1: no cooling",
+       {.min = 1, .max = 1e6}},
       {"hidden", MakeChoice(hidden, {"sample", "probability"}),
        "hidden units in the gradient: states, or their probabilities (Langevin: always probabilities)"},
       {"step_size_schedule", MakeChoice(step_size_schedule, {"constant", "cosine"}),

@@ -30,6 +30,12 @@ void CheckSetup(const Trainer::Setup& setup) {
     throw ConfigError(fmt::format("train: burn_in = {}: allowed is below sampler.steps = {}, or no step is left",
                                   setup.train.burn_in, setup.sampler.steps));
   }
+  if (setup.train.start_temperature > 1 && (setup.train.algorithm != Algorithm::kNoiseCd || setup.train.burn_in == 0)) {
+    throw ConfigError(
+        fmt::format("train: start_temperature = {}: chains cool over the burn-in, from noise; allowed with algorithm = "
+                    "\"noise-cd\" and burn_in of 1 and more, otherwise set it to 1",
+                    setup.train.start_temperature));
+  }
   if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
 }
 

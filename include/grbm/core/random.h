@@ -27,6 +27,7 @@ enum class Purpose : std::uint8_t {
   kInitialWeights = 7,
   kPositiveHidden = 8,
   kRestart = 9,
+  kResample = 10,
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,

@@ -42,6 +42,7 @@ class Contrastive {
   // The positive phase: adds the data to the statistics, and reports on it.
   void AddData(const Model& model, ConstMatrix data, std::uint64_t update);
   Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
+  std::vector<double> Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step, Chains& chains);
   // The negative phase: the share of moves accepted at each step.
   std::vector<double> RunChains(const Model& model, Chains& chains, const RunPlace& place);
 

@@ -35,6 +35,7 @@ struct TrainOptions {
   double adam_beta2 = 0.999;
   double weight_decay = 0;
   std::int64_t burn_in = 0;
+  double start_temperature = 1;
   HiddenKind hidden = HiddenKind::kSample;
   Schedule step_size_schedule = Schedule::kConstant;
   double adjust_warmup_epochs = 0;
