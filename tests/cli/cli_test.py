@@ -10,6 +10,7 @@ import unittest
 import zlib
 
 import numpy
+from PIL import Image
 from support import TINY, ProgramTest, run
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
@@ -276,6 +277,28 @@ class Models(ProgramTest):
         self.succeed("reconstruct", model, "--data", data, "--split", "train", "-n", 4, "-o", back)
         self.assertEqual(png_pixels(back).shape[2], 1)
 
+    def test_faces_are_cropped_resized_and_trained(self):
+        # Pictures of CelebA's shape, white outside the central square: the crop leaves none of it.
+        faces = self.folder / "faces"
+        faces.mkdir()
+        dice = numpy.random.default_rng(1)
+        for k in range(30):
+            picture = numpy.full((218, 178, 3), 255, numpy.uint8)
+            picture[31:187, 11:167] = numpy.kron(dice.integers(0, 128, (2, 2, 3)), numpy.ones((78, 78, 1)))
+            Image.fromarray(picture).save(faces / f"{k:06}.jpg", quality=95)
+        self.succeed("train", "faces32", "--quiet", "--out", self.folder / "run", "--set", f"data.source={faces}",
+                     "--set", "data.subset=0", "--set", "train.batch_size=10", "--set", "train.epochs=1")
+        self.assertEqual(len((self.folder / "run" / "metrics.jsonl").read_text().splitlines()), 3)
+        model = self.folder / "run" / "model.safetensors"
+        self.assertEqual(self.results("info", model)["visible"], 32 * 32 * 3)
+        back = self.folder / "back.png"
+        self.succeed("reconstruct", model, "--data", faces, "--split", "all", "-n", 1, "-o", back)
+        height, width, channels = png_pixels(back).shape
+        self.assertEqual((height, channels), (2 * width + 2, 3))  # the original above its reconstruction
+        original = png_pixels(back)[:width]
+        self.assertLess(original.max(), 160)
+        self.assertGreater(original.std(), 10)
+
 
 class BadInput(ProgramTest):
     def test_configurations(self):
@@ -301,6 +324,8 @@ class BadInput(ProgramTest):
         self.refuse(64, "--set sampler.stps=5: unknown key 'stps': did you mean 'steps'",
                     "train", "gmm-iso", "--set", "sampler.stps=5", *out)
         self.refuse(64, "allowed is section.key=value", "train", "gmm-iso", "--set", "steps", *out)
+        self.refuse(64, "start_temperature = 20.*burn_in of 1 and more", "train", "gmm-iso", "--set", "train.burn_in=0", *out)
+        self.refuse(64, "start_temperature = 20.*noise-cd", "train", "gmm-iso", "--set", "train.algorithm=pcd", *out)
         self.refuse(64, "burn_in = 50: allowed is below sampler.steps", "train", "gmm-iso", "--set", "train.burn_in=50", *out)
         self.refuse(64, "a step of 3 variances diverges", "train", "gmm-iso", "--set", "sampler.step_size=3", *out)
         self.refuse(74, "No such file", "train", self.folder / "none.toml", *out)
