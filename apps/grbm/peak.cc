@@ -47,9 +47,7 @@ namespace {
 
 constexpr int kTrials = 7;
 
-double Seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double Seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Cycles per second: additions that each wait for the last one.
 double ClockHz() {

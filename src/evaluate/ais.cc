@@ -215,7 +215,8 @@ std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& b
     if (progress) progress(schedule.front() < schedule.back() ? "annealing" : "annealing back", done, rungs);
   }
   std::vector<double> log_weights;
-  for (const Walk& walk : walks) log_weights.insert(log_weights.end(), walk.log_weights.begin(), walk.log_weights.end());
+  for (const Walk& walk : walks)
+    log_weights.insert(log_weights.end(), walk.log_weights.begin(), walk.log_weights.end());
   return log_weights;
 }
 

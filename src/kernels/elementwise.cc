@@ -37,8 +37,7 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
   const Index units = std::min(Stream::kTile, v.cols() - tile * Stream::kTile);
   alignas(64) float xi[Stream::kTile] = {};
   for (Index row = rows.first; row < rows.first + rows.count; ++row) {
-    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile),
-               units, xi);
+    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile), units, xi);
     for (Index p = 0; p < panels; ++p) {
       const Index panel = tile * kGroupPanels + p;
       for (std::size_t i = 0; i < kPanel; i += kLanes) {
@@ -125,8 +124,7 @@ void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Inde
         const VD mu = Doubles(weights.mu.panel(panel) + i);
         const VD keep = Doubles(weights.keep.panel(panel) + i);
         const VD half_precision = hn::Mul(half, Doubles(weights.inverse_variance.panel(panel) + i));
-        const VD inverse_noise =
-            hn::LoadU(f64, weights.inverse_noise.data() + panel * kPanel + static_cast<Index>(i));
+        const VD inverse_noise = hn::LoadU(f64, weights.inverse_noise.data() + panel * kPanel + static_cast<Index>(i));
         const VD v_from = Doubles(pair.v_from.line(panel, row) + i);
         const VD v_to = Doubles(pair.v_to.line(panel, row) + i);
         const VD mean_from = hn::Add(mu, Doubles(pair.product_from.line(panel, row) + i));

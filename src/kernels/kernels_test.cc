@@ -2,6 +2,7 @@
 #include "kernels/kernels.h"
 
 #include <gtest/gtest.h>
+
 #include "kernels/targets.h"
 // After them:
 #include <hwy/targets.h>
@@ -89,8 +90,9 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Kernels,
                                             ::testing::Values(1, 17, 100), ::testing::Values(3, 64, 130)),
                          [](const ::testing::TestParamInfo<Kernels::ParamType>& test) {
                            return hwy::TargetName(std::get<0>(test.param)) + std::string("_") +
-                                  std::to_string(std::get<1>(test.param)) + "x" + std::to_string(std::get<2>(test.param)) +
-                                  "x" + std::to_string(std::get<3>(test.param));
+                                  std::to_string(std::get<1>(test.param)) + "x" +
+                                  std::to_string(std::get<2>(test.param)) + "x" +
+                                  std::to_string(std::get<3>(test.param));
                          });
 
 TEST_P(Kernels, PackingKeepsEveryElement) {
@@ -219,7 +221,8 @@ TEST_P(Kernels, TransposedBitsAreTheBits) {
     for (Index j = 0; j < hidden; ++j) ASSERT_EQ(transposed.Get(j, r), h.Get(r, j));
   }
   for (Index j = 0; j < hidden; ++j) {
-    EXPECT_EQ(transposed.view().word(j, transposed.view().groups() - 1) >> 1 >> ((rows - 1) % 64), 0u) << "past the end";
+    EXPECT_EQ(transposed.view().word(j, transposed.view().groups() - 1) >> 1 >> ((rows - 1) % 64), 0u)
+        << "past the end";
   }
 }
 
@@ -279,9 +282,7 @@ TEST_P(Kernels, MovesMatchDoubleLoops) {
   const PanelRow keep_row(keep.row(0));
   const PanelRow noise_row(noise.row(0));
   Panels to(rows, visible);
-  ForTiles([&](Index t) {
-    MoveVisible(draw, {mu_row, keep_row, noise_row}, v_panels, Packed(product), t, all(), to);
-  });
+  ForTiles([&](Index t) { MoveVisible(draw, {mu_row, keep_row, noise_row}, v_panels, Packed(product), t, all(), to); });
   for (Index r = 0; r < rows; ++r) {
     for (Index i = 0; i < visible; ++i) {
       const double mean = double{mu(0, i)} + double{product(r, i)};
@@ -383,7 +384,9 @@ class Moments : public ::testing::TestWithParam<std::int64_t> {
   ~Moments() override { hwy::SetSupportedTargetsForTest(0); }
 };
 INSTANTIATE_TEST_SUITE_P(Targets, Moments, ::testing::ValuesIn(Targets()),
-                         [](const ::testing::TestParamInfo<std::int64_t>& test) { return hwy::TargetName(test.param); });
+                         [](const ::testing::TestParamInfo<std::int64_t>& test) {
+                           return hwy::TargetName(test.param);
+                         });
 
 // Mean, variance and fourth moment of 10⁶ normals, each within 5.5 standard errors: an error rate of 1.2e-7.
 TEST_P(Moments, OfNormals) {

@@ -33,10 +33,9 @@ class HiddenRow {
       ForLines([&](Index p) { Sigmoid(x + p * stride, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
     }
     if (result_.draw != nullptr) {
-      result_.bits.word(row, group_) =
-          BernoulliTile(stream_, result_.draw->first_chain + static_cast<std::uint32_t>(row),
-                        static_cast<std::uint32_t>(group_), x, static_cast<std::size_t>(stride),
-                        hn::Set(F32(), result_.inverse_temperature));
+      result_.bits.word(row, group_) = BernoulliTile(
+          stream_, result_.draw->first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(group_), x,
+          static_cast<std::size_t>(stride), hn::Set(F32(), result_.inverse_temperature));
     }
     if (result_.softplus != nullptr) Sums(x, stride, row);
   }

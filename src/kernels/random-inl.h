@@ -153,9 +153,8 @@ HWY_INLINE void Normals(VU radius_word, VU angle_word, VF& first, VF& second) {
   const F32 f;
   const I32 i32;
   const auto half = [&](VU word) { return hn::ConvertTo(f, hn::BitCast(i32, word)); };
-  const VF radius_bits =
-      hn::MulAdd(half(hn::ShiftRight<16>(radius_word)), hn::Set(f, 65536.0f),
-                 half(hn::And(radius_word, hn::Set(U32(), 0xFFFFu))));
+  const VF radius_bits = hn::MulAdd(half(hn::ShiftRight<16>(radius_word)), hn::Set(f, 65536.0f),
+                                    half(hn::And(radius_word, hn::Set(U32(), 0xFFFFu))));
   const VF u = hn::MulAdd(radius_bits, hn::Set(f, 0x1p-32f), hn::Set(f, 0x1p-33f));
   const VF r = hn::Sqrt(hn::Mul(hn::Set(f, -2.0f), hn::Log(f, u)));
 

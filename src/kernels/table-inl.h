@@ -32,7 +32,8 @@ class SubsetSums {
         const Index row = first + t * kBits + bit;
         VF line[kSumVectors];
         for (std::size_t i = 0; i < kSumVectors; ++i) {
-          line[i] = row < right.rows() ? hn::Load(F32(), Part(right.line(panel, row), right.stride(), i)) : hn::Zero(F32());
+          line[i] =
+              row < right.rows() ? hn::Load(F32(), Part(right.line(panel, row), right.stride(), i)) : hn::Zero(F32());
         }
         // The entries with this bit as the highest are those below it, with the line added.
         const float* from = table;

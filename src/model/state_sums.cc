@@ -73,9 +73,8 @@ void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
 void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
   AddVisible(v, pool);
   pool.ParallelFor(p.panels(), [&](Index panel) { kernels::AddColumns(p, panel, hidden_.data() + panel * kPanel); });
-  ForOuter(v.cols(), p.cols(), pool, [&](Index panel, kernels::Rows units) {
-    kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_);
-  });
+  ForOuter(v.cols(), p.cols(), pool,
+           [&](Index panel, kernels::Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_); });
 }
 
 void StateSums::Add(const StateSums& other) {

@@ -75,8 +75,9 @@ struct States {
     const kernels::PanelRow keep(move.keep);
     const PackedWeights& weights = model.packed(pool);
     kernels::VisibleSums visible_sums;
-    kernels::AddVisibleSums({row(visible, from), row(product, from), row(visible, to), row(product, given_h ? from : to)},
-                            {weights.mu(), keep, weights.inverse_variance(), inverse_noise}, 0, {0, 1}, &visible_sums);
+    kernels::AddVisibleSums(
+        {row(visible, from), row(product, from), row(visible, to), row(product, given_h ? from : to)},
+        {weights.mu(), keep, weights.inverse_variance(), inverse_noise}, 0, {0, 1}, &visible_sums);
     const auto state = [&](double quadratic, Index r) {
       const auto at = static_cast<std::size_t>(r);
       return StepSums::State{quadratic, sums.active[at], sums.softplus[at]};
@@ -225,8 +226,9 @@ TEST_P(AcceptanceRatio, Langevin) {
     const Move& move = transition->MoveAt(3);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
-        return NaiveProposal(move, s, a, b,
-                             [&](std::size_t i) { return double{model.mu()[i]} + double{s.product.view()(a, static_cast<Index>(i))}; });
+        return NaiveProposal(move, s, a, b, [&](std::size_t i) {
+          return double{model.mu()[i]} + double{s.product.view()(a, static_cast<Index>(i))};
+        });
       };
       const double naive = (NaiveMarginalEnergy(model, s, from) - NaiveMarginalEnergy(model, s, to)) / GetParam() +
                            proposal(to, from) - proposal(from, to);

@@ -183,7 +183,8 @@ struct Sampler::Workspace {
       };
       const double log_ratio =
           s.transition.LogAcceptance({state(now, sum.from), state(proposed, sum.to), sum.proposal, sum.conditional});
-      const double u = s.accept.stream.UniformDouble(s.accept.step, s.accept.first_chain + static_cast<std::uint32_t>(r));
+      const double u =
+          s.accept.stream.UniformDouble(s.accept.step, s.accept.first_chain + static_cast<std::uint32_t>(r));
       accepted[Size(r)] = std::log(u) < log_ratio ? 1 : 0;
     }
   }
@@ -316,8 +317,7 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
 
   Workspace& work = *workspace_;
   const bool marginal = transition_->hidden() == Transition::Hidden::kProbability;
-  const bool of_probabilities =
-      statistics != nullptr && statistics->hidden() == EnergyStatistics::Hidden::kProbability;
+  const bool of_probabilities = statistics != nullptr && statistics->hidden() == EnergyStatistics::Hidden::kProbability;
   GRBM_CHECK(statistics == nullptr || !marginal || of_probabilities);
   work.Prepare(*model_, chains, transition_->acceptance() != Transition::Acceptance::kNone,
                marginal || of_probabilities);

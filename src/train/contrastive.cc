@@ -160,7 +160,8 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
     const Index size = std::min(rows, chains.count() - first);
     const MutableMatrix visible = chains.visible.view().Rows(first, size);
     const BitView hidden = chains.hidden.view().Rows(first, size);
-    if (piece.chains.count() != size) piece.chains = {0, Matrix(size, model.visible()), BitMatrix(size, model.hidden())};
+    if (piece.chains.count() != size)
+      piece.chains = {0, Matrix(size, model.visible()), BitMatrix(size, model.hidden())};
     piece.chains.first = chains.first + static_cast<std::uint32_t>(first);
     CopyRows(visible, piece.chains.visible);
     CopyRows(hidden, piece.chains.hidden);

@@ -11,7 +11,8 @@ from support import PROGRAM, ProgramTest
 
 ARGUMENTS = ["train", "gmm-iso", "--quiet", "--set", "train.epochs=100", "--set", "model.hidden=4", "--set",
              "sampler.steps=4", "--set", "train.burn_in=1", "--set", "checkpoint.every_steps=10", "--set",
-             "train.algorithm=pcd", "--set", "evaluate.every_steps=150", "--set", "evaluate.samples=20"]
+             "train.algorithm=pcd", "--set", "train.start_temperature=1", "--set", "evaluate.every_steps=150", "--set",
+             "evaluate.samples=20"]
 
 
 class Kill(ProgramTest):
