@@ -410,6 +410,33 @@ TEST_P(Moments, OfNormals) {
   EXPECT_NEAR(fourth / n, 3, 5.5 * std::sqrt(96 / n));
 }
 
+// More terms than are taken at a time.
+TEST(KernelsOnLongRows, AddUpAllTerms) {
+  const Matrix v = RandomVisible(7, 2500, 1);
+  const Matrix W = RandomVisible(2500, 20, 2);
+  const std::vector<float> zeros(20);
+  Matrix product(7, 20);
+  RightFactor(W, zeros).Multiply(v, product);
+  Panels marginal(7, 20);
+  ProbabilityProduct(Packed(v), Packed(W), 0, {0, 7}, marginal);
+  for (Index r = 0; r < 7; ++r) {
+    for (Index j = 0; j < 20; ++j) {
+      double expected = 0;
+      for (Index i = 0; i < 2500; ++i) expected += double{v(r, i)} * double{W(i, j)};
+      ASSERT_NEAR(product(r, j), expected, Tolerance(2500));
+      ASSERT_NEAR(marginal.view()(r, j), expected, Tolerance(2500));
+    }
+  }
+  EXPECT_NEAR(
+      SumSoftplus(v.row(0)),
+      [&] {
+        double sum = 0;
+        for (const double x : v.row(0)) sum += std::log(1 + std::exp(x));
+        return sum;
+      }(),
+      1e-9);
+}
+
 TEST(KernelsOnThreads, ConcurrentCallsAreRight) {
   const Matrix v = RandomVisible(40, 37, 1);
   const Matrix W = RandomVisible(37, 70, 2);
