@@ -50,11 +50,12 @@ INSTANTIATE_TEST_SUITE_P(Adjusted, Mixtures, ::testing::ValuesIn(Experiments()),
 });
 
 // A single Gaussian has a divergence of 1.9 (gmm-iso) and 2.4 (gmm-aniso). With the seeds 1 to 4 these runs end between
-// 0.04 and 0.1, and 0.22 and 0.28. Points from noise show the modes' basins, not their weights, and for gmm-aniso noise
-// starts nearer to the third mode: the others then have a tenth of the points and more.
+// 0.06 and 0.11, and 0.22 and 0.27. Points from noise show the modes' basins, not their weights: with the same seeds a
+// mode has at least 0.22 of them, and 0.08, as for gmm-aniso noise starts nearer to the third mode than to the others.
 TEST_P(Mixtures, AllModesAreLearned) {
   const ModelFile file = Train();
-  const Mixture mixture = std::string(GetParam().preset) == "gmm-iso" ? IsotropicMixture() : AnisotropicMixture();
+  const bool iso = GetParam().preset == std::string("gmm-iso");
+  const Mixture mixture = iso ? IsotropicMixture() : AnisotropicMixture();
   const Quadrature law(file.model);
   const double kl = KlDivergence(mixture, DensityInOwnUnits(law, file.standardization));
   RecordProperty("kl", std::to_string(kl));
@@ -66,7 +67,7 @@ TEST_P(Mixtures, AllModesAreLearned) {
   file.standardization.Invert(chains.visible);
   double all = 0;
   for (const Estimate& share : ModeShares(mixture, chains.visible)) {
-    EXPECT_GE(share.value, 0.05);
+    EXPECT_GE(share.value, iso ? 0.15 : 0.05);
     all += share.value;
   }
   EXPECT_GE(all, 0.7);
