@@ -1,6 +1,6 @@
 # A BLAS that starts no threads of its own and may be called from many, linked by explicit path: the distribution's default
 # may be a threaded one, whose results depend on the number of threads. It is BLIS, for the reason given in
-# docs/decisions/0001-serial-blis.md. Defines the target SerialBlas::SerialBlas.
+# docs/decisions/0001-products.md. Defines the target SerialBlas::SerialBlas.
 find_path(SerialBlas_INCLUDE_DIR blis.h
   PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} /usr/include PATH_SUFFIXES blis-serial NO_DEFAULT_PATH)
 find_library(SerialBlas_LIBRARY libblis.a
