@@ -72,6 +72,13 @@ float Stream::Normal(std::uint64_t step, std::uint32_t chain, Index unit) const 
   return place.word == pair ? first : second;
 }
 
+double Stream::BitUniform(std::uint64_t step, std::uint32_t chain, Index unit) const {
+  const auto u = static_cast<std::uint32_t>(unit);
+  const std::uint32_t word = Words(step, chain, u / 64 * 8 + u % 8)[u % 64 / 16];
+  const std::uint32_t fine = Words(step, chain, 0x80000000u + u / 4)[u % 4];
+  return (static_cast<double>(word >> u % 16 / 8 * 16 & 0xFFFFu) + double{UniformFloat(fine)}) * 0x1p-16;
+}
+
 double Stream::UniformDouble(std::uint64_t step, std::uint32_t chain) const {
   const PhiloxWords words = Words(step, chain, 0);
   return grbm::UniformDouble(words[0], words[1]);

@@ -115,19 +115,40 @@ TEST(Normal, MomentsAndIndependence) {
   }
 }
 
-// Kolmogorov-Smirnov distance of 200,000 normals; the bound is exceeded with probability 2 exp(-2·2.7²) < 1e-6.
-TEST(Normal, FollowsTheNormalLaw) {
-  const Stream stream(99, Purpose::kVisible);
-  const int n = 200000;
-  std::vector<double> draws;
-  for (int i = 0; i < n; ++i) draws.push_back(stream.Normal(0, 1, i));
-  std::ranges::sort(draws);
+// The Kolmogorov-Smirnov distance of 200,000 values to a law, given as its distribution function at each; the bound is
+// exceeded with probability 2 exp(-2·2.7²) < 1e-6.
+void ExpectUniform(std::vector<double> cdf) {
+  std::ranges::sort(cdf);
+  const auto n = static_cast<double>(cdf.size());
   double distance = 0;
-  for (int i = 0; i < n; ++i) {
-    const double cdf = 0.5 * std::erfc(-draws[static_cast<std::size_t>(i)] / std::sqrt(2.0));
-    distance = std::max({distance, std::abs(cdf - i / double{n}), std::abs(cdf - (i + 1) / double{n})});
+  for (std::size_t i = 0; i < cdf.size(); ++i) {
+    const auto below = static_cast<double>(i);
+    distance = std::max({distance, std::abs(cdf[i] - below / n), std::abs(cdf[i] - (below + 1) / n)});
   }
   EXPECT_LT(distance, 2.7 / std::sqrt(n));
+}
+
+TEST(Normal, FollowsTheNormalLaw) {
+  const Stream stream(99, Purpose::kVisible);
+  std::vector<double> cdf;
+  for (int i = 0; i < 200000; ++i) cdf.push_back(0.5 * std::erfc(-double{stream.Normal(0, 1, i)} / std::sqrt(2.0)));
+  ExpectUniform(cdf);
+}
+
+// The uniforms behind bits, their sixteen leading bits and the finer ones apart; neighbours are not the same.
+TEST(BitUniform, IsUniformInAllItsBits) {
+  const Stream stream(99, Purpose::kHidden);
+  std::vector<double> whole;
+  std::vector<double> fine;
+  std::set<double> distinct;
+  for (int i = 0; i < 200000; ++i) {
+    whole.push_back(stream.BitUniform(4, 1, i));
+    fine.push_back(std::fmod(whole.back() * 65536, 1.0));
+    distinct.insert(whole.back());
+  }
+  EXPECT_GT(distinct.size(), 199990u);  // of 2³⁹ values
+  ExpectUniform(whole);
+  ExpectUniform(fine);
 }
 
 }  // namespace

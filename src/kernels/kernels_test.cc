@@ -156,12 +156,34 @@ TEST_P(Kernels, HiddenDrawsFromTheStream) {
   ForGroups([&](Index g) { Hidden(v_panels, W_panels, bias, g, all(), result); });
   for (Index r = 0; r < rows; ++r) {
     for (Index j = 0; j < hidden; ++j) {
-      const double u = draw.stream.Uniform(3, 11 + static_cast<std::uint32_t>(r), j);
+      const double u = draw.stream.BitUniform(3, 11 + static_cast<std::uint32_t>(r), j);
       const double probability = SigmoidOf(0.5 * double{logits.view()(r, j)});
       if (std::abs(u - probability) < 1e-6) continue;
       ASSERT_EQ(bits.Get(r, j), u < probability);
     }
     EXPECT_EQ(bits.view().word(r, bits.view().groups() - 1) >> 1 >> ((hidden - 1) % 64), 0u) << "bits past the end";
+  }
+}
+
+// Probabilities so near to the uniforms that their first sixteen bits say nothing: all of them decide.
+TEST_P(Kernels, CloseCallsAreDecidedByTheWholeUniform) {
+  const DrawPlace draw{Stream(7, Purpose::kHidden), 3, 11};
+  for (const double distance : {-1e-6, 1e-6}) {
+    Panels logits(rows, hidden);
+    BitMatrix bits(rows, hidden);
+    for (Index r = 0; r < rows; ++r) {
+      for (Index j = 0; j < hidden; ++j) {
+        const double probability = draw.stream.BitUniform(3, 11 + static_cast<std::uint32_t>(r), j) + distance;
+        logits.view()(r, j) = static_cast<float>(std::log(probability / (1 - probability)));
+      }
+    }
+    HiddenResult result;
+    result.bits = bits;
+    result.draw = &draw;
+    ForGroups([&](Index g) { FromLogits(logits, 1, g, all(), result); });
+    for (Index r = 0; r < rows; ++r) {
+      for (Index j = 0; j < hidden; ++j) ASSERT_EQ(bits.Get(r, j), distance > 0);
+    }
   }
 }
 

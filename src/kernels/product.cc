@@ -33,9 +33,9 @@ class HiddenRow {
       ForLines([&](Index p) { Sigmoid(x + p * stride, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
     }
     if (result_.draw != nullptr) {
-      result_.bits.word(row, group_) = BernoulliTile(
-          stream_, result_.draw->first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(group_), x,
-          static_cast<std::size_t>(stride), hn::Set(F32(), result_.inverse_temperature));
+      result_.bits.word(row, group_) =
+          BernoulliTile(stream_, *result_.draw, row, group_, x, static_cast<std::size_t>(stride),
+                        hn::Set(F32(), result_.inverse_temperature));
     }
     if (result_.softplus != nullptr) Sums(x, stride, row);
   }
@@ -50,10 +50,11 @@ class HiddenRow {
   }
   static HWY_INLINE void Sigmoid(const float* x, float* out) {
     const F32 f;
-    for (std::size_t i = 0; i < kPanel; i += kLanes) {
-      const VF one = hn::Set(f, 1.0f);
-      hn::Store(hn::Div(one, hn::Add(one, ExpMinus(hn::Load(f, x + i)))), f, out + i);
-    }
+    const VF one = hn::Set(f, 1.0f);
+    VF e[kVectors];
+    for (std::size_t i = 0; i < kVectors; ++i) e[i] = hn::Load(f, x + i * kLanes);
+    ExpMinus(e);
+    for (std::size_t i = 0; i < kVectors; ++i) hn::Store(hn::Div(one, hn::Add(one, e[i])), f, out + i * kLanes);
   }
   // Σ h x and Σ log(1 + exp x) = Σ max(x, 0) + log Π (1 + exp(-|x|)): sixty-four factors of at most 2 need one log.
   HWY_INLINE void Sums(const float* x, Index stride, Index row) const {

@@ -70,6 +70,10 @@ class Stream {
   // Single draws at (step, chain, unit); kernels fill whole rows with the same numbers.
   float Uniform(std::uint64_t step, std::uint32_t chain, Index unit) const;
   float Normal(std::uint64_t step, std::uint32_t chain, Index unit) const;
+  // A 39-bit uniform for a bit, which is 1 where the uniform is below its probability. Sixteen bits decide nearly always:
+  // counter 8·tile + lane gives, in the lower and the upper half of its word w, those of units kTile·tile + 16·w + lane
+  // and 8 more. The other bits come from the counters from 2³¹ on, and are drawn where they matter.
+  double BitUniform(std::uint64_t step, std::uint32_t chain, Index unit) const;
   // A 52-bit uniform at (step, chain), for acceptance decisions.
   double UniformDouble(std::uint64_t step, std::uint32_t chain) const;
 
