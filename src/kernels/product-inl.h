@@ -6,6 +6,8 @@
 #define GRBM_KERNELS_PRODUCT_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
 #include "kernels/panels.h"
 #include "kernels/random-inl.h"
 
@@ -76,6 +78,9 @@ struct Tile {
     const float* HWY_RESTRICT lines = right.line(panel, first);
     Index p = first / kPanel;
     for (; (p + 1) * kPanel <= last; ++p, lines += kPanel * kPanel) {
+      // The next panel of the left factor lies far away, where the hardware does not look ahead.
+      const float* const next = left.line(p, row) + left.stride();
+      for (int r = 0; r < kRows; ++r) hwy::Prefetch(next + r * kPanel);
       AddTerms<kPanel, 1>(left.line(p, row), lines, kPanel);
     }
     if (p * kPanel < last) AddTerms<kPanel, 1>(left.line(p, row), lines, last - p * kPanel);
