@@ -1,5 +1,6 @@
 // The command line: `grbm COMMAND`. Each command is one file of this folder; there is no mathematics here.
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,9 +18,7 @@ namespace {
 using grbm::app::Action;
 using grbm::app::Common;
 
-std::string VersionText() {
-  return fmt::format("grbm {}\ncpu target: {}", grbm::Version(), grbm::CpuTarget());
-}
+std::string VersionText() { return fmt::format("grbm {}\ncpu target: {}", grbm::Version(), grbm::CpuTarget()); }
 
 // The command that was meant, when the first word is none.
 void CheckCommandName(const CLI::App& app, int argc, char** argv) {
@@ -33,16 +32,18 @@ void CheckCommandName(const CLI::App& app, int argc, char** argv) {
 }
 
 int Run(int argc, char** argv) {
+  // What an update frees, the next one takes: blocks below 8 MB stay with the program.
+  mallopt(M_MMAP_THRESHOLD, 8 << 20);
+  mallopt(M_TRIM_THRESHOLD, 64 << 20);
   CLI::App app{"Gaussian-Bernoulli restricted Boltzmann machines: train, sample, use.", "grbm"};
   app.set_version_flag("--version", VersionText, "Print the version, the CPU target and the BLAS");
   app.footer("Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
   Common common;
   Action action;
-  for (const auto add :
-       {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
-        grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate, grbm::app::AddInfo,
-        grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddBench,
-        grbm::app::AddCompletion}) {
+  for (const auto add : {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
+                         grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate,
+                         grbm::app::AddInfo, grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert,
+                         grbm::app::AddBench, grbm::app::AddCompletion}) {
     add(app, common, action);
   }
   for (CLI::App* command : app.get_subcommands({})) {

@@ -53,4 +53,16 @@ double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
   return sum / static_cast<double>(a.rows() * a.cols());
 }
 
+bool AllFinite(std::span<const float> values) {
+  // x - x is 0, or NaN where x is not finite: sixteen sums side by side.
+  constexpr std::size_t kSums = 16;
+  float sums[kSums] = {};
+  std::size_t i = 0;
+  for (; i + kSums <= values.size(); i += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] += values[i + k] - values[i + k];
+  }
+  for (; i < values.size(); ++i) sums[0] += values[i] - values[i];
+  return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
+}
+
 }  // namespace grbm

@@ -83,6 +83,7 @@ void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
                                 v.cols(), model.visible()));
   }
   for (Index r = 0; r < v.rows(); ++r) {
+    if (AllFinite(v.row(r))) continue;
     for (Index i = 0; i < v.cols(); ++i) {
       if (!std::isfinite(v(r, i))) {
         throw DataError(fmt::format("{}: element [{}, {}] is {}: every value must be finite", what, r, i, v(r, i)));

@@ -16,6 +16,7 @@ namespace grbm {
 namespace {
 
 void CheckFinite(std::span<const float> values, Index cols, const char* name) {
+  if (AllFinite(values)) return;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::isfinite(values[i])) continue;
     const auto at = static_cast<Index>(i);
@@ -99,6 +100,8 @@ const PackedWeights& Model::packed(ThreadPool& pool) const {
   std::call_once(packing_->once, [&] { packing_->weights.emplace(*this, pool); });
   return *packing_->weights;
 }
+
+void Model::ReleasePacked() { packing_ = std::make_shared<Packing>(); }
 
 Model Model::Tempered(double temperature) const {
   if (!(temperature > 0) || !std::isfinite(temperature)) {

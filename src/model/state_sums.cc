@@ -27,6 +27,15 @@ void ForOuter(Index visible, Index hidden, ThreadPool& pool, const std::function
   });
 }
 
+// Calls body(first, size) for parts of `size` values that are long enough for a thread.
+void ForParts(std::size_t size, ThreadPool& pool, const std::function<void(std::size_t, std::size_t)>& body) {
+  constexpr std::size_t kPart = 1 << 15;
+  pool.ParallelFor(static_cast<Index>((size + kPart - 1) / kPart), [&](Index k) {
+    const std::size_t first = Size(k) * kPart;
+    body(first, std::min(kPart, size - first));
+  });
+}
+
 }  // namespace
 
 StateSums::StateSums(const Model& model)
@@ -77,23 +86,27 @@ void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
            [&](Index panel, kernels::Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_); });
 }
 
-void StateSums::Add(const StateSums& other) {
+void StateSums::Add(const StateSums& other, ThreadPool& pool) {
   const auto add = [](auto&& to, const auto& from) {
     std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus());
   };
   count_ += other.count_;
-  add(outer_.values(), other.outer_.values());
+  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
+    add(outer_.values().subspan(first, size), other.outer_.values().subspan(first, size));
+  });
   add(hidden_, other.hidden_);
   add(offset_, other.offset_);
   add(square_, other.square_);
 }
 
-void StateSums::Scale(double factor) {
-  const auto scale = [&](auto&& values, auto by) {
+void StateSums::Scale(double factor, ThreadPool& pool) {
+  const auto scale = [](auto&& values, auto by) {
     for (auto& x : values) x *= by;
   };
   count_ *= factor;
-  scale(outer_.values(), static_cast<float>(factor));
+  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
+    scale(outer_.values().subspan(first, size), static_cast<float>(factor));
+  });
   scale(hidden_, factor);
   scale(offset_, factor);
   scale(square_, factor);

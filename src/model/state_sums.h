@@ -16,9 +16,9 @@ class StateSums {
   void Add(kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool);
   void Add(kernels::ConstPanelView v, kernels::ConstPanelView p, ThreadPool& pool);
   // Adds the sums of other states.
-  void Add(const StateSums& other);
+  void Add(const StateSums& other, ThreadPool& pool);
   // As if each state so far had counted `factor` times.
-  void Scale(double factor);
+  void Scale(double factor, ThreadPool& pool);
 
   const Model& model() const { return *model_; }
   double count() const { return count_; }

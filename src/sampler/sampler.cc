@@ -364,14 +364,21 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   return accepted_share;
 }
 
+namespace {
+
+Chains WithHidden(const Model& model, Matrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                  std::uint64_t step) {
+  BitMatrix hidden = SampleHidden(model, visible, {Stream(seed, Purpose::kInitialHidden), step, first}, pool);
+  return {first, std::move(visible), std::move(hidden)};
+}
+
+}  // namespace
+
 Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
                   std::uint64_t step) {
-  Chains chains;
-  chains.first = first;
-  chains.visible = Matrix(visible.rows(), visible.cols());
-  CopyRows(visible, chains.visible);
-  chains.hidden = SampleHidden(model, chains.visible, {Stream(seed, Purpose::kInitialHidden), step, first}, pool);
-  return chains;
+  Matrix copy(visible.rows(), visible.cols());
+  CopyRows(visible, copy);
+  return WithHidden(model, std::move(copy), seed, pool, first, step);
 }
 
 Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
@@ -379,7 +386,7 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
   Matrix noise(count, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
   pool.ParallelFor(count, [&](Index r) { kernels::DrawNormals({stream, step, first}, r, noise.row(r)); });
-  return ChainsFrom(model, noise, seed, pool, first, step);
+  return WithHidden(model, std::move(noise), seed, pool, first, step);
 }
 
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {

@@ -13,9 +13,13 @@ namespace grbm {
 
 namespace {
 
-// Weights of a model so small that each thread runs chains of its own, in pieces of about so many.
+// The chains of models with fewer weights than kLargeModel run in pieces that never wait for each other within an update.
+// A step of a small model is too short to be shared: its pieces are of at most kPieceRows chains, a thread for each. Others
+// run in two halves, with half of the threads for each. The pieces depend on the model and the number of chains alone,
+// and their sums are added in order, so that threads leave no trace.
+constexpr Index kLargeModel = 1 << 20;
 constexpr Index kSmallModel = 1 << 15;
-constexpr Index kPieceRows = 32;
+constexpr Index kPieceRows = 50;
 
 double MeanBit(ConstBitView h) {
   Index set = 0;
@@ -23,6 +27,32 @@ double MeanBit(ConstBitView h) {
     for (Index r = 0; r < h.rows(); ++r) set += std::popcount(h.word(r, g));
   }
   return static_cast<double>(set) / static_cast<double>(h.rows() * h.units());
+}
+
+// The mean of (v - E[v | h])² per visible unit.
+double Reconstruction(const PackedWeights& weights, kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool) {
+  kernels::Panels product(v.rows(), v.cols());
+  const kernels::PanelView out = product;
+  const Index tiles = kernels::GroupCount(v.cols());
+  std::vector<double> squares(static_cast<std::size_t>(tiles));
+  pool.ParallelFor(tiles, [&](Index tile) {
+    kernels::HiddenProduct(h, weights.transposed(), tile, {0, v.rows()}, out);
+    const Index first = tile * kernels::kGroupPanels;
+    for (Index panel = first; panel < first + kernels::GroupPanels(v.cols(), tile); ++panel) {
+      const float* const mu = weights.mu().panel(panel);
+      double sums[kernels::kPanel] = {};
+      for (Index r = 0; r < v.rows(); ++r) {
+        const float* const from = v.line(panel, r);
+        const float* const to = out.line(panel, r);
+        for (Index i = 0; i < kernels::kPanel; ++i) {
+          const double d = double{from[i]} - double{mu[i]} - double{to[i]};
+          sums[i] += d * d;
+        }
+      }
+      squares[static_cast<std::size_t>(tile)] += std::accumulate(std::begin(sums), std::end(sums), 0.0);
+    }
+  });
+  return std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(v.rows() * v.cols());
 }
 
 // The part of a chain that begins after `done` of its steps.
@@ -113,7 +143,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
   // often as there are such steps, so that one set of sums will do.
   const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
-  statistics_->sums().Scale(-counted);
+  statistics_->sums().Scale(-counted, pool_);
   Chains chains = StartChains(model, data, update);
   RunPlace place{
       .seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps), .burn_in = options_.burn_in};
@@ -132,12 +162,12 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   return gradient;
 }
 
-// A few chains that one thread runs on its own from the first step to the last.
+// Chains that run on their own from the first step to the last.
 struct Contrastive::Piece {
-  Piece(const Model& model, const SamplerOptions& options, EnergyStatistics::Hidden hidden)
-      : sampler(model, options, pool, OnUnstable::kAllow), statistics(model, hidden) {}
+  Piece(const Model& model, const SamplerOptions& options, EnergyStatistics::Hidden hidden, int threads)
+      : pool(threads), sampler(model, options, pool, OnUnstable::kAllow), statistics(model, hidden) {}
 
-  ThreadPool pool{1};
+  ThreadPool pool;
   Sampler sampler;
   EnergyStatistics statistics;
   Chains chains;
@@ -145,13 +175,14 @@ struct Contrastive::Piece {
 };
 
 std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, const RunPlace& place) {
-  if (model.visible() * model.hidden() > kSmallModel) return sampler_->Run(chains, place, nullptr, statistics_.get());
+  const Index weights = model.visible() * model.hidden();
+  if (weights >= kLargeModel) return sampler_->Run(chains, place, nullptr, statistics_.get());
 
-  // A small model's step is too short to share between threads. The pieces depend on the number of chains alone, and
-  // their sums are added in order, so that threads leave no trace.
-  const Index count = (chains.count() + kPieceRows - 1) / kPieceRows;
+  const bool small = weights < kSmallModel;
+  const Index count = small ? (chains.count() + kPieceRows - 1) / kPieceRows : std::min<Index>(2, chains.count());
+  const int threads = small ? 1 : std::max(1, pool_.threads() / 2);
   while (static_cast<Index>(pieces_.size()) < count) {
-    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), statistics_->hidden()));
+    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), statistics_->hidden(), threads));
   }
   const Index rows = (chains.count() + count - 1) / count;
   pool_.ParallelFor(count, [&](Index k) {
@@ -174,7 +205,7 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
   std::vector<double> accepted(static_cast<std::size_t>(sampler_->options().steps));
   for (Index k = 0; k < count; ++k) {
     const Piece& piece = *pieces_[static_cast<std::size_t>(k)];
-    statistics_->sums().Add(pieces_[static_cast<std::size_t>(k)]->statistics.sums());
+    statistics_->sums().Add(pieces_[static_cast<std::size_t>(k)]->statistics.sums(), pool_);
     const double share = static_cast<double>(piece.chains.count()) / static_cast<double>(chains.count());
     for (std::size_t t = 0; t < accepted.size(); ++t) accepted[t] += share * piece.accepted[t];
   }
@@ -201,7 +232,7 @@ void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t up
     statistics_->sums().Add(v, ConstBitView(h), pool_);
   }
   report_.hidden_activity = MeanBit(h);
-  report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
+  report_.reconstruction = Reconstruction(weights, v, h, pool_);
 }
 
 }  // namespace grbm

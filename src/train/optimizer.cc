@@ -1,25 +1,41 @@
 #include "grbm/train/optimizer.h"
 
-#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace grbm {
 
 namespace {
 
-std::array<std::span<float>, 4> Parts(Parameters& p) { return {p.W.values(), p.b, p.mu, p.log_var}; }
-std::array<std::span<const float>, 4> Parts(const Parameters& p) { return {p.W.values(), p.b, p.mu, p.log_var}; }
-
 constexpr double kAdamEpsilon = 1e-8;
+
+// The rows of W, then b, μ and log σ²: each a row of its own, for a thread to work on.
+Index RowCount(const Parameters& p) { return p.W.rows() + 3; }
+
+template <typename P>
+auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> {
+  if (k < p.W.rows()) return p.W.row(k);
+  return k == p.W.rows() ? p.b : k == p.W.rows() + 1 ? p.mu : p.log_var;
+}
+
+double SumOfSquares(std::span<const float> values) {
+  constexpr std::size_t kSums = 8;
+  double sums[kSums] = {};
+  std::size_t i = 0;
+  for (; i + kSums <= values.size(); i += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] += double{values[i + k]} * double{values[i + k]};
+  }
+  for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
 
 }  // namespace
 
-double Norm(const Parameters& gradient) {
-  double sum = 0;
-  for (const std::span<const float> part : Parts(gradient)) {
-    for (const double g : part) sum += g * g;
-  }
-  return std::sqrt(sum);
+double Norm(const Parameters& gradient, ThreadPool& pool) {
+  std::vector<double> squares(static_cast<std::size_t>(RowCount(gradient)));
+  pool.ParallelFor(RowCount(gradient),
+                   [&](Index k) { squares[static_cast<std::size_t>(k)] = SumOfSquares(Row(gradient, k)); });
+  return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
 Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden) : options_(options) {
@@ -27,37 +43,44 @@ Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden) :
   for (int i = 0; i < count; ++i) moments_.emplace_back(visible, hidden);
 }
 
-double Optimizer::Step(const Parameters& gradient, double learning_rate, Parameters& parameters) {
-  const double norm = Norm(gradient);
+double Optimizer::Step(const Parameters& gradient, double learning_rate, Parameters& parameters, ThreadPool& pool) {
+  const double norm = Norm(gradient, pool);
   if (!std::isfinite(norm)) return norm;
   const double scale = options_.clip_norm > 0 && norm > options_.clip_norm ? options_.clip_norm / norm : 1.0;
   ++steps_;
   const double decay = learning_rate * options_.weight_decay;
-  for (float& w : parameters.W.values()) w -= static_cast<float>(decay * double{w});
-
   const double beta1 = options_.momentum;
   const double beta2 = options_.adam_beta2;
   const double correction1 = 1 - std::pow(beta1, static_cast<double>(steps_));
   const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
-  for (std::size_t part = 0; part < 4; ++part) {
-    const std::span<const float> g = Parts(gradient)[part];
-    const std::span<float> theta = Parts(parameters)[part];
-    for (std::size_t k = 0; k < g.size(); ++k) {
-      double step = scale * double{g[k]};
-      if (options_.optimizer == OptimizerKind::kAdam) {
-        float& m = Parts(moments_[0])[part][k];
-        float& s = Parts(moments_[1])[part][k];
-        m = static_cast<float>(beta1 * double{m} + (1 - beta1) * step);
-        s = static_cast<float>(beta2 * double{s} + (1 - beta2) * step * step);
-        step = (double{m} / correction1) / (std::sqrt(double{s} / correction2) + kAdamEpsilon);
-      } else if (!moments_.empty()) {
-        float& m = Parts(moments_[0])[part][k];
-        m = static_cast<float>(beta1 * double{m} + step);
-        step = m;
-      }
-      theta[k] -= static_cast<float>(learning_rate * step);
+
+  pool.ParallelFor(RowCount(parameters), [&](Index row) {
+    const std::span<const float> g = Row(gradient, row);
+    const std::span<float> theta = Row(parameters, row);
+    const auto moment = [&](std::size_t i) { return Row(moments_[i], row); };
+    if (decay > 0 && row < parameters.W.rows()) {
+      for (float& w : theta) w -= static_cast<float>(decay * double{w});
     }
-  }
+    if (moments_.empty()) {
+      for (std::size_t k = 0; k < g.size(); ++k) theta[k] -= static_cast<float>(learning_rate * (scale * double{g[k]}));
+    } else if (options_.optimizer == OptimizerKind::kAdam) {
+      const std::span<float> m = moment(0);
+      const std::span<float> s = moment(1);
+      for (std::size_t k = 0; k < g.size(); ++k) {
+        const double step = scale * double{g[k]};
+        m[k] = static_cast<float>(beta1 * double{m[k]} + (1 - beta1) * step);
+        s[k] = static_cast<float>(beta2 * double{s[k]} + (1 - beta2) * step * step);
+        const double mean = double{m[k]} / correction1;
+        theta[k] -= static_cast<float>(learning_rate * (mean / (std::sqrt(double{s[k]} / correction2) + kAdamEpsilon)));
+      }
+    } else {
+      const std::span<float> m = moment(0);
+      for (std::size_t k = 0; k < g.size(); ++k) {
+        m[k] = static_cast<float>(beta1 * double{m[k]} + scale * double{g[k]});
+        theta[k] -= static_cast<float>(learning_rate * double{m[k]});
+      }
+    }
+  });
   return norm;
 }
 

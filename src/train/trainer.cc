@@ -92,8 +92,9 @@ UpdateMetrics Trainer::Update() {
   }
   metrics.batch = contrastive_.report();
 
+  model_.ReleasePacked();  // two copies of the weights, done with: memory for the next model
   Parameters parameters = model_.parameters();
-  metrics.gradient_norm = optimizer_.Step(gradient, metrics.learning_rate, parameters);
+  metrics.gradient_norm = optimizer_.Step(gradient, metrics.learning_rate, parameters, pool_);
   if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
   try {
     Model next(std::move(parameters), setup_.model.variance_floor);

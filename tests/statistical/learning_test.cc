@@ -94,6 +94,7 @@ TEST_P(ExactSampler, TheGradientIsRightInExpectation) {
 double ExactFit(const Trainer::Setup& setup, const Matrix& data) {
   Parameters p = Model::Initial(setup.visible, setup.model.hidden, setup.seed).parameters();
   Optimizer optimizer(setup.train, setup.visible, setup.model.hidden);
+  ThreadPool pool(1);
   const int updates = 1500;
   for (int u = 0; u < updates; ++u) {
     const ExactGradient g = ExactModel(Model(p)).LogLikelihoodGradient(data);
@@ -106,7 +107,7 @@ double ExactFit(const Trainer::Setup& setup, const Matrix& data) {
       gradient.log_var[k] = static_cast<float>(-g.log_var[k]);
     }
     const double decay = 0.5 * (1 + std::cos(M_PI * u / updates));
-    optimizer.Step(gradient, setup.train.learning_rate * decay, p);
+    optimizer.Step(gradient, setup.train.learning_rate * decay, p, pool);
   }
   return ExactModel(Model(p)).MeanLogLikelihood(data);
 }

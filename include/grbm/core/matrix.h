@@ -193,4 +193,6 @@ void CopyRows(ConstBitView src, BitView dst);
 // The mean of (a - b)² over all elements; both are of one shape.
 double MeanSquaredDifference(ConstMatrix a, ConstMatrix b);
 
+bool AllFinite(std::span<const float> values);
+
 }  // namespace grbm

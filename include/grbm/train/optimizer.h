@@ -3,13 +3,14 @@
 
 #include <vector>
 
+#include "grbm/core/parallel.h"
 #include "grbm/model/model.h"
 #include "grbm/train/options.h"
 
 namespace grbm {
 
 // The Euclidean norm of all four together, in double.
-double Norm(const Parameters& gradient);
+double Norm(const Parameters& gradient, ThreadPool& pool);
 
 // Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (33)]
 class Optimizer {
@@ -18,7 +19,7 @@ class Optimizer {
 
   // parameters -= step, from the gradient of what is to be made small. Returns the norm before clipping; where that is
   // not finite nothing is changed.
-  double Step(const Parameters& gradient, double learning_rate, Parameters& parameters);
+  double Step(const Parameters& gradient, double learning_rate, Parameters& parameters, ThreadPool& pool);
 
   // What a resumed run needs to go on: the running means, of which there are 0, 1 or 2, and the number of steps.
   std::vector<Parameters>& moments() { return moments_; }
