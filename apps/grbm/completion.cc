@@ -6,7 +6,7 @@
 
 #include "commands.h"
 #include "grbm/core/error.h"
-#include "presets.h"
+#include "grbm/train/presets.h"
 
 namespace grbm::app {
 

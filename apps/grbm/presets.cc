@@ -1,4 +1,5 @@
-#include "presets.h"
+// grbm presets
+#include "grbm/train/presets.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
-#include "grbm/core/file.h"
 
 namespace grbm::app {
 
@@ -20,22 +20,7 @@ std::string FirstLine(std::string_view text) {
   return std::string(line);
 }
 
-const Preset& FindPreset(const std::string& name) {
-  const auto found = std::ranges::find(Presets(), name, &Preset::name);
-  if (found != Presets().end()) return *found;
-  std::vector<std::string_view> names;
-  for (const Preset& preset : Presets()) names.push_back(preset.name);
-  throw ConfigError(fmt::format("unknown preset '{}'{} ('grbm presets' lists them; a file's name ends in .toml)", name,
-                                DidYouMean(name, names)));
-}
-
 }  // namespace
-
-Config LoadPreset(const std::string& name) {
-  if (name.ends_with(".toml") || name.find('/') != std::string::npos) return ParseConfig(ReadFile(name), name);
-  const Preset& preset = FindPreset(name);
-  return ParseConfig(preset.text, fmt::format("presets/{}.toml", preset.name));
-}
 
 void AddPresets(CLI::App& app, Common& common, Action& action) {
   CLI::App* command = app.add_subcommand("presets", "List the experiments that ship with the program, or print one");

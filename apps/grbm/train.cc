@@ -3,28 +3,20 @@
 
 #include <chrono>
 #include <cmath>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
+#include "grbm/train/presets.h"
 #include "grbm/train/run.h"
 #include "output.h"
-#include "presets.h"
 #include "progress.h"
+#include "signals.h"
 
 namespace grbm::app {
 
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first Ctrl-C asks the run to stop; the second ends the program at once.
-void OnInterrupt(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
 
 class ShowRun : public RunObserver {
  public:
@@ -43,7 +35,7 @@ class ShowRun : public RunObserver {
                                  m.batch.reconstruction, m.mean_variance, m.gradient_norm, m.batch.acceptance));
   }
   void OnWarning(const std::string& text) override { progress_.Say("warning: " + text); }
-  bool ShouldStop() override { return interrupted != 0; }
+  bool ShouldStop() override { return Interrupted(); }
 
   const UpdateMetrics& last() const { return last_; }
 
@@ -101,8 +93,7 @@ void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string
 int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   const RunRequest request = MakeRequest(arguments, common, seed_given);
   ThreadPool pool(common.threads);
-  std::signal(SIGINT, OnInterrupt);
-  std::signal(SIGTERM, OnInterrupt);
+  CatchInterrupts();
   const auto start = std::chrono::steady_clock::now();
   UpdateMetrics last;
   bool finished = false;

@@ -13,6 +13,7 @@
 #include "data/image_folder.h"
 #include "data/mapped_file.h"
 #include "data/npy_rows.h"
+#include "data/strokes.h"
 #include "grbm/core/error.h"
 #include "grbm/data/fetch.h"
 #include "grbm/data/mixture.h"
@@ -25,12 +26,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Index kMixturePoints = 1000;
+constexpr Index kGeneratedRows = 1000;
+
+std::uint64_t Seed(const DataOptions& options) { return static_cast<std::uint64_t>(options.subset_seed); }
+
+Index GeneratedRows(const DataOptions& options) { return options.subset > 0 ? Index{options.subset} : kGeneratedRows; }
 
 Dataset LoadMixture(const DataOptions& options) {
   const Mixture mixture = options.source == "gmm-iso" ? IsotropicMixture() : AnisotropicMixture();
-  const Index count = options.subset > 0 ? Index{options.subset} : kMixturePoints;
-  MixtureSamples samples = mixture.Sample(static_cast<std::uint64_t>(options.subset_seed), count);
+  MixtureSamples samples = mixture.Sample(Seed(options), GeneratedRows(options));
   return {std::move(samples.points), {}, options.source, std::move(samples.components)};
 }
 
@@ -98,8 +102,6 @@ Dataset LoadFile(const std::string& path) {
                   path, Quoted(file.bytes.substr(0, 8))));
 }
 
-std::uint64_t Seed(const DataOptions& options) { return static_cast<std::uint64_t>(options.subset_seed); }
-
 void CheckSubset(const DataOptions& options, Index rows) {
   if (options.subset <= rows) return;
   throw ConfigError(fmt::format("data: subset = {}: {} has {} rows: allowed are 1 to {}, or 0 for all", options.subset,
@@ -127,6 +129,11 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
     CheckOnePart(options);
     if (transform) throw ConfigError("data: crop, resize: a mixture has no images: allowed is 0");
     return LoadMixture(options);
+  }
+  if (options.source == "strokes") {
+    CheckOnePart(options);
+    const Dataset strokes = MakeStrokes(Seed(options), GeneratedRows(options));
+    return transform ? TransformImages(strokes, Index{options.crop}, Index{options.resize}, pool) : strokes;
   }
   std::error_code error;
   const bool named = options.source == "mnist" || options.source == "fashion-mnist";

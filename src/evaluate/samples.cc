@@ -80,7 +80,7 @@ std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool)
   if ((options.source == "mnist" || options.source == "fashion-mnist") && options.split == "train") {
     other.split = "test";
     other.subset = 0;
-  } else if (options.source == "gmm-iso" || options.source == "gmm-aniso") {
+  } else if (options.source == "gmm-iso" || options.source == "gmm-aniso" || options.source == "strokes") {
     other.subset_seed = options.subset_seed + 1'000'000;
   } else {
     return std::nullopt;

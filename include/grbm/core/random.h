@@ -31,6 +31,7 @@ enum class Purpose : std::uint8_t {
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,
+  kStrokes = 19,
   kEvaluate = 32,
 };
 

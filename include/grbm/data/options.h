@@ -14,8 +14,8 @@
 namespace grbm {
 
 struct DataOptions {
-  // "mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", or the path of an IDX (maybe gzipped), NPY or CSV file or of a
-  // folder of PNG and JPEG images.
+  // "mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes" (made images of 28 × 28 pixels), or the path of an IDX
+  // (maybe gzipped), NPY or CSV file or of a folder of PNG and JPEG images.
   std::string source = {};
   Standardize standardize = Standardize::kChannel;
   std::int64_t crop = 0;
@@ -37,8 +37,8 @@ using LoadProgress = std::function<void(Index done, Index total)>;
 //   split    "mnist", "fashion-mnist": "train", "test" or "all". A folder of images with CelebA's partition file
 //            list_eval_partition.txt in it or beside it: "train", "valid", "test" or "all". Anything else has one part,
 //            "train" or "all".
-//   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture:
-//            the number of points, 1000 where it is 0; subset_seed then seeds the points.
+//   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture
+//            and of strokes: the number of rows, 1000 where it is 0; subset_seed then seeds them.
 //   crop     of 8-bit images, the centre of crop × crop pixels,
 //   resize   then a change to resize × resize pixels; see TransformImage.
 // Uncompressed IDX files and NPY files of unsigned bytes or 32-bit floats are mapped, not read. Images of a folder are

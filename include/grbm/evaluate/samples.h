@@ -33,7 +33,7 @@ Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, Threa
 Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);
 
 // Data of the same law that the model was not trained on: the part "test" of the public data sets where the options name
-// the part "train", other points of a mixture. None for other data.
+// the part "train", other points of a mixture, other strokes. None for other data.
 std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool);
 
 }  // namespace grbm

@@ -1,4 +1,4 @@
-// The experiments that ship with the program, from presets/*.toml.
+// The experiments that ship with the library, from presets/*.toml.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 #include "grbm/train/config.h"
 
-namespace grbm::app {
+namespace grbm {
 
 struct Preset {
   std::string_view name;
@@ -16,8 +16,10 @@ struct Preset {
 
 // Made at build time from the files.
 std::span<const Preset> Presets();
+// Throws ConfigError with the nearest known name.
+const Preset& FindPreset(const std::string& name);
 
 // Settings of a preset, or of a TOML file where the name has a '/' or ends in ".toml".
 Config LoadPreset(const std::string& name);
 
-}  // namespace grbm::app
+}  // namespace grbm
