@@ -32,6 +32,7 @@ void AddConvert(CLI::App& app, Common& common, Action& action);
 void AddDensity(CLI::App& app, Common& common, Action& action);
 void AddBench(CLI::App& app, Common& common, Action& action);
 void AddEvaluate(CLI::App& app, Common& common, Action& action);
+void AddReproduce(CLI::App& app, Common& common, Action& action);
 void AddCompletion(CLI::App& app, Common& common, Action& action);
 
 }  // namespace grbm::app

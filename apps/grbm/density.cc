@@ -6,7 +6,7 @@
 
 #include "grbm/evaluate/mixture.h"
 #include "grbm/model/quadrature.h"
-#include "grbm/report/figure.h"
+#include "grbm/report/mixture.h"
 #include "grbm/sampler/sampler.h"
 #include "output.h"
 
@@ -20,23 +20,6 @@ struct Arguments {
   std::string out;
   bool dark = false;
 };
-
-constexpr double kReach = 10;  // the pictures show -kReach to kReach
-constexpr Index kCells = 200;
-
-Axis PlaneAxis(const char* label) { return {label, -kReach, kReach, false}; }
-
-template <typename LogDensity>
-DensityPanel MakePanel(const std::string& title, const std::string& caption, const LogDensity& log_density) {
-  DensityPanel panel{title, caption, PlaneAxis("v₁"), PlaneAxis("v₂"), {.label = "density"}, Matrix(kCells, kCells)};
-  for (Index r = 0; r < kCells; ++r) {
-    for (Index c = 0; c < kCells; ++c) {
-      const auto at = [](Index k) { return -kReach + 2 * kReach * (static_cast<double>(k) + 0.5) / kCells; };
-      panel.density(r, c) = static_cast<float>(std::exp(log_density(at(c), at(r))));
-    }
-  }
-  return panel;
-}
 
 int Density(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".svg", ".pdf"});
@@ -66,14 +49,14 @@ int Density(const Arguments& a, const Common& common) {
   Figure figure;
   figure.theme = a.dark ? Theme::kDark : Theme::kLight;
   figure.panels = {
-      MakePanel("true density", fmt::format("a single Gaussian: KL {:.2f}", kl_gaussian),
-                [&](double x, double y) { return mixture.LogDensity(x, y); }),
-      MakePanel(temperature == 1 ? "learned density" : fmt::format("learned density at temperature {}", temperature),
-                fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
-      ScatterPanel{"1,000 samples from noise",
-                   fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0].value,
-                               100 * shares[1].value, 100 * shares[2].value),
-                   PlaneAxis("v₁"), PlaneAxis("v₂"), points}};
+      PlaneDensity("true density", fmt::format("a single Gaussian: KL {:.2f}", kl_gaussian),
+                   [&](double x, double y) { return mixture.LogDensity(x, y); }),
+      PlaneDensity(temperature == 1 ? "learned density" : fmt::format("learned density at temperature {}", temperature),
+                   fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
+      PlanePoints("1,000 samples from noise",
+                  fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0].value,
+                              100 * shares[1].value, 100 * shares[2].value),
+                  points)};
   WriteFigure(a.out, figure);
   PrintResults(common, {{"figure", a.out},
                         {"kl_data_model", kl},

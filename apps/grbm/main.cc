@@ -43,7 +43,7 @@ int Run(int argc, char** argv) {
   for (const auto add : {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
                          grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate,
                          grbm::app::AddInfo, grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert,
-                         grbm::app::AddBench, grbm::app::AddCompletion}) {
+                         grbm::app::AddBench, grbm::app::AddReproduce, grbm::app::AddCompletion}) {
     add(app, common, action);
   }
   for (CLI::App* command : app.get_subcommands({})) {

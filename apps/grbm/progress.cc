@@ -8,15 +8,11 @@
 
 namespace grbm::app {
 
-namespace {
-
 std::string Duration(double seconds) {
   if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
   if (seconds < 99.5 * 60) return fmt::format("{:.0f} min", seconds / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
 }
-
-}  // namespace
 
 Progress::Progress(std::string unit, bool quiet)
     : unit_(std::move(unit)), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}

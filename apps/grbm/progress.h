@@ -7,6 +7,9 @@
 
 namespace grbm::app {
 
+// "12 s", "3 min", ...
+std::string Duration(double seconds);
+
 class Progress {
  public:
   // `unit` is what is counted: "update". Shows nothing if quiet.

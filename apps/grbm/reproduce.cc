@@ -1,0 +1,155 @@
+// grbm reproduce: the paper's tables, figures and claims, run again.
+#include "grbm/reproduce/reproduce.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "output.h"
+#include "progress.h"
+#include "signals.h"
+
+namespace grbm::app {
+
+namespace {
+
+struct Arguments {
+  std::string name;
+  std::string scale = "small";
+  ReproduceOptions options;
+  bool list = false;
+  bool dry_run = false;
+  bool render = false;
+};
+
+class ShowCells : public ReproduceObserver {
+ public:
+  explicit ShowCells(bool quiet) : quiet_(quiet) {}
+
+  void OnCell(const PlannedCell& cell, std::size_t number, std::size_t count) override {
+    place = fmt::format("cell {} of {}", number, count);
+    progress_ = std::make_unique<Progress>(place, quiet_);
+    progress_->Say(fmt::format("{}: {}", place, std::filesystem::path(cell.folder).filename().string()));
+    part_.clear();
+  }
+  void OnProgress(std::string_view part, Index done, Index total, double seconds_left) override {
+    if (part != part_ || done < last_) {
+      part_ = part;
+      progress_ = std::make_unique<Progress>(fmt::format("{}: {}", place, part), quiet_);
+      progress_->Start(static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(total));
+    }
+    last_ = done;
+    progress_->Update(static_cast<std::uint64_t>(done),
+                      std::isnan(seconds_left) ? "" : fmt::format("all cells: {} left", Duration(seconds_left)));
+  }
+  void OnResult(const PlannedCell&, const CellResult& result) override {
+    if (!result.trained())
+      progress_->Say(fmt::format("{}: {} after {} updates", place, result.outcome, result.updates));
+    progress_.reset();
+  }
+  bool ShouldStop() override { return Interrupted(); }
+
+  std::string place = "no cell";
+
+ private:
+  bool quiet_;
+  std::unique_ptr<Progress> progress_;
+  std::string part_;
+  Index last_ = 0;
+};
+
+int List(const Common& common) {
+  nlohmann::ordered_json names;
+  for (const Experiment& experiment : Experiments()) names[std::string(experiment.name)] = experiment.summary;
+  names["all"] = "all of them, those with faces only where --data gives them";
+  if (common.json) {
+    fmt::print("{}\n", names.dump());
+  } else {
+    for (const auto& [name, summary] : names.items()) fmt::print("{:16} {}\n", name, summary.get<std::string>());
+  }
+  return 0;
+}
+
+int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  double cost = 0;
+  for (const PlannedCell& cell : cells) {
+    cost += cell.finished ? 0 : cell.cost;
+    list.push_back({{"cell", std::filesystem::path(cell.folder).filename().string()},
+                    {"finished", cell.finished},
+                    {"updates", cell.updates},
+                    {"hidden", cell.config.model.hidden},
+                    {"steps", cell.config.sampler.steps},
+                    {"operations", cell.cost}});
+  }
+  if (common.json) {
+    fmt::print("{}\n", nlohmann::ordered_json{{"cells", list}, {"operations_left", cost}}.dump());
+    return 0;
+  }
+  for (const PlannedCell& cell : cells) {
+    fmt::print("{:>9} updates  {:>6} hidden  {:>4} steps  {:>9.3g} operations  {}{}\n", cell.updates,
+               cell.config.model.hidden, cell.config.sampler.steps, cell.cost,
+               std::filesystem::path(cell.folder).filename().string(), cell.finished ? " (finished)" : "");
+  }
+  fmt::print("{} cells, {:.3g} operations left\n", cells.size(), cost);
+  return 0;
+}
+
+int Reproduce(Arguments a, const Common& common) {
+  if (a.list) return List(common);
+  if (a.name.empty()) throw ConfigError("reproduce: say what: 'grbm reproduce --list' lists the names");
+  a.options.scale = ParseScale(a.scale);
+  a.options.seed = common.seed;
+  const std::vector<const Experiment*> experiments = FindExperiments(a.name, a.options);
+  if (std::filesystem::exists(a.options.out) && !std::filesystem::is_directory(a.options.out)) {
+    throw IoError(fmt::format("--out {}: this is a file: give a folder", a.options.out));
+  }
+  const std::vector<PlannedCell> cells = PlanCells(experiments, a.options);
+  if (a.dry_run) return DryRun(cells, common);
+  ThreadPool pool(common.threads);
+  if (!a.render) {
+    CatchInterrupts();
+    ShowCells show(common.quiet || common.json);
+    if (!RunCells(cells, a.options, pool, show)) {
+      fmt::print(stderr, "grbm: stopped in {}; to go on, give the same command again: finished cells are kept\n",
+                 show.place);
+      return 130;
+    }
+  }
+  std::vector<std::pair<std::string, Result>> results;
+  for (const Experiment* experiment : experiments) {
+    results.emplace_back(std::string(experiment->name), RenderPage(*experiment, a.options, pool));
+  }
+  PrintResults(common, results);
+  return 0;
+}
+
+}  // namespace
+
+void AddReproduce(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("reproduce", "Run the paper's experiments again: tables, figures and claims");
+  const auto a = std::make_shared<Arguments>();
+  std::string names = "What: all, or";
+  for (const Experiment& experiment : Experiments())
+    names += fmt::format("\n{}: {}", experiment.name, experiment.summary);
+  command->add_option("NAME", a->name, names);
+  command->add_flag("--list", a->list, "List the names");
+  command->add_option("--scale", a->scale, "quick: seconds; small: minutes; paper: the paper's own settings, days")
+      ->capture_default_str();
+  command->add_option("-o,--out", a->options.out, "Where pages and cells go")->type_name("DIR")->capture_default_str();
+  command->add_flag("--dry-run", a->dry_run, "List the cells and what they cost; train nothing");
+  command->add_flag("--render", a->render, "Draw the pages from the cells that are finished; train nothing");
+  command->add_option("--data", a->options.faces, "celeba32, celeba2k64: the folder of CelebA's JPEG files")
+      ->type_name("DIR");
+  command->add_option("--inception", a->options.inception, "Weights of the Inception network, see docs/inception.md")
+      ->envname("GRBM_INCEPTION");
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm reproduce gmm --scale small");
+  command->callback([=, &common, &action] { action = [=, &common] { return Reproduce(*a, common); }; });
+}
+
+}  // namespace grbm::app

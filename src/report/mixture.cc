@@ -1,0 +1,31 @@
+#include "grbm/report/mixture.h"
+
+#include <cmath>
+
+namespace grbm {
+
+namespace {
+
+constexpr double kReach = 10;  // the panels show -kReach to kReach
+constexpr Index kCells = 200;
+
+Axis PlaneAxis(const char* label) { return {label, -kReach, kReach, false}; }
+
+}  // namespace
+
+DensityPanel PlaneDensity(const std::string& title, const std::string& caption, const LogDensity2& log_density) {
+  DensityPanel panel{title, caption, PlaneAxis("v₁"), PlaneAxis("v₂"), {.label = "density"}, Matrix(kCells, kCells)};
+  for (Index r = 0; r < kCells; ++r) {
+    for (Index c = 0; c < kCells; ++c) {
+      const auto at = [](Index k) { return -kReach + 2 * kReach * (static_cast<double>(k) + 0.5) / kCells; };
+      panel.density(r, c) = static_cast<float>(std::exp(log_density(at(c), at(r))));
+    }
+  }
+  return panel;
+}
+
+ScatterPanel PlanePoints(const std::string& title, const std::string& caption, Matrix points) {
+  return {title, caption, PlaneAxis("v₁"), PlaneAxis("v₂"), std::move(points)};
+}
+
+}  // namespace grbm

@@ -1,0 +1,159 @@
+// One model of digits, looked at closely: its variances over training, its filters, and its chains from noise.
+#include <fmt/core.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "grbm/core/file.h"
+#include "grbm/evaluate/samples.h"
+#include "grbm/sampler/sampler.h"
+#include "reproduce/experiment.h"
+
+namespace grbm {
+
+namespace {
+
+std::vector<Row> Rows(const ReproduceOptions& options) {
+  return {{{"Gibbs-Langevin without adjustment"}, "17.49", LongDigits(options)}};
+}
+
+void Table(Page& page) { page.Table({"sampler"}, "paper: FID (2048-d)"); }
+
+// One number of every line of metrics.jsonl against the update.
+Curve ReadCurve(const std::string& name, const std::string& text,
+                const std::function<double(const nlohmann::json&)>& y) {
+  Curve curve;
+  curve.name = name;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json entry = nlohmann::json::parse(line);
+    curve.x.push_back(entry.at("update"));
+    curve.y.push_back(y(entry));
+  }
+  return curve;
+}
+
+void RenderVariance(Page& page) {
+  page.Text(
+      "The natural logarithm of the visible units' variances over training: of their mean, and of the smallest and the "
+      "largest. The paper's log variances fall from 0, and it reports a learned variance of about 1e-5 after 3,000 "
+      "epochs. "
+      "Where chains run at a temperature τ other than 1, noise in them has the variance τσ², which is drawn, too.");
+  const RowResult& row = page.rows()[0];
+  Figure figure;
+  figure.plot_width = 440;
+  if (row.trained()) {
+    const std::string metrics = ReadFile(row.folder + "/metrics.jsonl");
+    const double temperature = CellConfig(row.row.cell).sampler.temperature;
+    const auto mean = [](const nlohmann::json& e) { return std::log(e.at("mean_variance").get<double>()); };
+    LinePanel panel{"log variances", "", {.label = "update"}, {.label = "ln σ²"}, {}};
+    panel.curves = {ReadCurve("of the mean", metrics, mean),
+                    ReadCurve("smallest", metrics, [](const nlohmann::json& e) { return double{e.at("min_log_var")}; }),
+                    ReadCurve("largest", metrics, [](const nlohmann::json& e) { return double{e.at("max_log_var")}; })};
+    if (temperature != 1) {
+      panel.curves.push_back(ReadCurve("of the mean, times τ", metrics,
+                                       [&](const nlohmann::json& e) { return mean(e) + std::log(temperature); }));
+    }
+    const double last = std::exp(panel.curves[0].y.back());
+    page.Text(fmt::format("At the end our mean variance is {:.3g}, in units of the standardised data.", last));
+    figure.panels = {panel};
+  } else {
+    figure.panels = {EmptyPanel("log variances", row.Trouble())};
+  }
+  page.Draw("variance", figure, "Log variances over training");
+  Table(page);
+}
+
+void RenderFilters(Page& page) {
+  page.Text(
+      "The weights of the first hidden units, each divided by its largest: grey is 0. The paper finds that filters "
+      "like "
+      "strokes are common and that some are like points.");
+  const RowResult& row = page.rows()[0];
+  Figure figure;
+  figure.plot_width = figure.plot_height = 440;
+  if (row.trained()) {
+    const ModelFile file = row.ReadModelFile();
+    const Index count = std::min<Index>(100, file.model.hidden());
+    figure.panels = {ImagePanel{"filters", "",
+                                ImageGrid(NormalizeFilters(file.model.W(), count), file.image_shape,
+                                          {.gap = 2, .scale = 2, .low = -1, .high = 1})}};
+  } else {
+    figure.panels = {EmptyPanel("filters", row.Trouble())};
+  }
+  page.Draw("filters", figure, "Filters");
+  Table(page);
+}
+
+// Keeps what is shown of every state.
+class Frames : public Observer {
+ public:
+  Frames(const ModelFile& file, ThreadPool& pool) : file_(file), pool_(pool) {}
+  void OnStep(const ChainState& state) override { frames.push_back(ShowState(file_, file_.sampler, state, pool_)); }
+
+  std::vector<Matrix> frames;
+
+ private:
+  const ModelFile& file_;
+  ThreadPool& pool_;
+};
+
+// From the noise on.
+std::vector<Matrix> RunFromNoise(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool) {
+  Chains chains = NoiseChains(file.model, count, seed, pool);
+  Frames observer(file, pool);
+  observer.frames.push_back(chains.visible);
+  file.standardization.Invert(observer.frames.back());
+  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &observer);
+  return std::move(observer.frames);
+}
+
+void RenderSampling(Page& page) {
+  constexpr Index kChains = 8;
+  constexpr Index kShown = 10;
+  page.Text(
+      "Chains of Gibbs-Langevin from noise, as in the paper's figure of intermediate samples: a row is a chain, its "
+      "first "
+      "picture the noise, its last the sample. Pictures after the first are the mean of the visible units given the "
+      "hidden "
+      "ones.");
+  const RowResult& row = page.rows()[0];
+  Figure figure;
+  figure.plot_width = 550;
+  figure.plot_height = 440;
+  if (row.trained()) {
+    const ModelFile file = row.ReadModelFile();
+    const std::vector<Matrix> frames = RunFromNoise(file, 100, page.options().seed, page.pool());
+    const auto last = static_cast<Index>(frames.size()) - 1;
+    const Index shown = std::min(kShown, last + 1);
+    Matrix tiles(kChains * shown, file.model.visible());
+    std::string steps;
+    for (Index k = 0; k < shown; ++k) {
+      // Early steps change most: squares of evenly spaced numbers.
+      const double share = static_cast<double>(k) / static_cast<double>(shown - 1);
+      const Index step = std::max(k, static_cast<Index>(std::lround(share * share * static_cast<double>(last))));
+      steps += fmt::format("{}{}", k > 0 ? ", " : "", step);
+      const ConstMatrix frame = frames[static_cast<std::size_t>(step)];
+      for (Index c = 0; c < kChains; ++c) CopyRows(frame.Rows(c, 1), tiles.view().Rows(c * shown + k, 1));
+    }
+    figure.panels = {ImagePanel{"from noise to samples", "after step " + steps, SampleGrid(file, tiles, shown)}};
+    std::vector<Image> pictures;
+    for (const Matrix& frame : frames) pictures.push_back(SampleGrid(file, frame, 10));
+    page.Animate("sampling", pictures, "The same chains, moving");
+  } else {
+    figure.panels = {EmptyPanel("from noise to samples", row.Trouble())};
+  }
+  page.Draw("steps", figure, "Intermediate samples of chains from noise");
+  Table(page);
+}
+
+}  // namespace
+
+const Experiment kVarianceCurve = {"variance-curve", "the visible units' variances over training", Rows,
+                                   RenderVariance};
+const Experiment kFilters = {"filters", "the filters of the model of digits", Rows, RenderFilters};
+const Experiment kSampling = {"sampling", "chains from noise, step by step: a figure and an animation", Rows,
+                              RenderSampling};
+
+}  // namespace grbm

@@ -1,0 +1,125 @@
+// What experiments are made of.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "grbm/report/figure.h"
+#include "grbm/reproduce/reproduce.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm {
+
+// The experiments, one file each.
+extern const Experiment kGmm;
+extern const Experiment kMnistTable;
+extern const Experiment kMnistSamples;
+extern const Experiment kCdTable;
+extern const Experiment kLangevinTable;
+extern const Experiment kVarianceCurve;
+extern const Experiment kFilters;
+extern const Experiment kSampling;
+extern const Experiment kFashion;
+extern const Experiment kCelebA32;
+extern const Experiment kCelebA2k64;
+extern const Experiment kNoiseStart;
+extern const Experiment kClip;
+extern const Experiment kTemperature;
+
+// How much is drawn to judge a cell.
+Index SampleCount(Scale scale);
+Index FidSamples(Scale scale);
+Index FidRows(Scale scale);
+// The paper's tap where the weights have it and the scale is the paper's.
+int FidTap(const ReproduceOptions& options);
+inline constexpr double kFidCost = 1.1e10;  // operations per image
+
+bool HasMetric(const Cell& cell, const std::string& metric);
+// Trained, and judged by all of its metrics that can be had.
+bool IsFinished(const PlannedCell& cell, const ReproduceOptions& options);
+
+// "a.b=1" and others; where two name the same setting the later one stands.
+std::vector<std::string> Merge(std::vector<std::string> settings, const std::vector<std::string>& others);
+
+// A value for each scale.
+template <typename T>
+T Choose(Scale scale, T quick, T small, T paper) {
+  return scale == Scale::kQuick ? quick : scale == Scale::kSmall ? small : paper;
+}
+
+// Digits: the paper's MNIST with Gibbs-Langevin, or the smaller model of the scale, and settings in which a cell differs.
+Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& settings = {});
+// The one model of digits that is looked at closely: trained longer, where that is cheap.
+Cell LongDigits(const ReproduceOptions& options);
+// Contrastive-divergence steps of Digits, and half of them; its step size; its batch size; its bound of the gradient.
+std::int64_t DigitSteps(Scale scale);
+std::int64_t HalfSteps(Scale scale);
+double DigitStepSize(Scale scale);
+std::int64_t DigitBatch(Scale scale);
+double DigitClip(Scale scale);
+// "mnist" or "fashion-mnist"; at quick scale "strokes" where that was not downloaded.
+std::string SourceAtHand(const std::string& name, Scale scale);
+
+// A row with what became of it.
+struct RowResult {
+  Row row;
+  std::string folder;
+  std::optional<CellResult> result;
+
+  bool trained() const { return result && result->trained(); }
+  ModelFile ReadModelFile() const { return ReadModel(folder + "/model.safetensors"); }
+  // "not run yet", "diverged at update 7", or nothing.
+  std::string Trouble() const;
+};
+
+// A number of ours in a table. floor: the score of held-out data, or empty.
+struct Column {
+  std::string header;
+  std::string metric;
+  std::string score;
+  std::string floor;
+};
+
+// index.md as it grows, with the files that belong to it.
+class Page {
+ public:
+  Page(const Experiment& experiment, const ReproduceOptions& options, ThreadPool& pool);
+
+  const ReproduceOptions& options() const { return options_; }
+  ThreadPool& pool() const { return pool_; }
+  const std::vector<RowResult>& rows() const { return rows_; }
+
+  void Text(const std::string& paragraph) { text_ += paragraph + "\n\n"; }
+  // All rows: the names of their labels, the published numbers under `published`, and ours. Without columns of ours: the
+  // quick distance, and Inception's where a cell asks for it. The same and more goes into table.csv.
+  void Table(const std::vector<std::string>& labels, const std::string& published, std::vector<Column> columns = {});
+  // name.png, name.svg and name.pdf.
+  void Draw(const std::string& name, const Figure& figure, const std::string& description);
+  void Animate(const std::string& name, std::span<const Image> frames, const std::string& description);
+
+  // Samples of a row from noise, or an empty panel that says why there are none.
+  ImagePanel Samples(const RowResult& row, const std::string& title, Index count, Index columns) const;
+
+  // The rest that every page has: commands, times, the machine. Returns the page's path.
+  std::string Write();
+
+ private:
+  const Experiment& experiment_;
+  const ReproduceOptions& options_;
+  ThreadPool& pool_;
+  std::string folder_;
+  std::vector<RowResult> rows_;
+  std::string text_;
+  std::string csv_;
+};
+
+// Labels joined: "Gibbs-Langevin, with adjustment".
+std::string RowName(const Row& row);
+// "12.3 ± 0.4".
+std::string ScoreText(const Score& score);
+// An empty panel with a caption.
+ImagePanel EmptyPanel(const std::string& title, const std::string& caption);
+// Rows of values from 0 to 255 (8-bit data), or of their own range, as a grid.
+Image SampleGrid(const ModelFile& file, ConstMatrix rows, Index columns);
+
+}  // namespace grbm

@@ -1,0 +1,263 @@
+// Pages: Markdown with tables and figures, from whatever cells are finished.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+#include "grbm/evaluate/samples.h"
+#include "reproduce/experiment.h"
+
+namespace grbm {
+
+namespace {
+
+// What stands between these numbers and the paper's.
+std::string Differences(const ReproduceOptions& options) {
+  switch (options.scale) {
+    case Scale::kQuick:
+      return "**Scale quick**: tiny models, trained for seconds to see that everything works. Their numbers mean "
+             "nothing, "
+             "and cannot be compared with the paper's.";
+    case Scale::kSmall:
+      return "**Scale small**: not the paper's size. Models of digits have 512 hidden units instead of 4096, batches "
+             "of 100 "
+             "instead of 512 and 20 steps instead of 100, run at temperature 1, with steps that fit each pixel, a "
+             "gradient "
+             "clipped at 20, and for minutes instead of 3,000 epochs, unless a row says otherwise. Compare orders "
+             "within a "
+             "column, never numbers across columns.";
+    case Scale::kPaper:
+      return "**Scale paper**: the paper's own settings.";
+  }
+  return "";
+}
+
+std::string Distances(const ReproduceOptions& options) {
+  const std::string fid = fmt::format("Inception's Fréchet distance is of {} samples against {} training images",
+                                      FidSamples(options.scale), FidRows(options.scale));
+  return fmt::format(
+      "The quick distance is a Fréchet distance on 64 features made from the data, of {} samples from noise against as "
+      "many "
+      "training rows (docs/evaluate.md). {}. The floor is what held-out data score. The paper's FID is on 2048 "
+      "features, and "
+      "a distance on other features or of other numbers of samples is on another scale: only columns of one header can "
+      "be "
+      "compared.",
+      SampleCount(options.scale), fid);
+}
+
+std::string CsvField(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string MarkdownRow(const std::vector<std::string>& cells) {
+  std::string line = "|";
+  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
+  return line + "\n";
+}
+
+std::string CsvRow(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + CsvField(cell);
+  return line + "\n";
+}
+
+std::string Duration(double seconds) {
+  return seconds < 100 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.1f} min", seconds / 60);
+}
+
+void MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
+}
+
+// One number of ours, or why there is none.
+std::string OurText(const RowResult& row, const Column& column) {
+  if (!row.trained()) return row.Trouble();
+  if (const Score* score = row.result->Find(column.metric, column.score)) return ScoreText(*score);
+  if (const Score* failed = row.result->Find(column.metric, "failed")) return "failed: " + failed->note;
+  return "not measured";
+}
+
+// All scores that any row has: metric and name.
+std::vector<std::pair<std::string, std::string>> AllScores(const std::vector<RowResult>& rows) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (const RowResult& row : rows) {
+    if (!row.result) continue;
+    for (const auto& [metric, scores] : row.result->metrics) {
+      for (const Score& score : scores) {
+        const std::pair<std::string, std::string> name = {metric, score.name};
+        if (std::ranges::find(all, name) == all.end()) all.push_back(name);
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string RowName(const Row& row) {
+  std::string name;
+  for (const std::string& label : row.labels) name += (name.empty() ? "" : ", ") + label;
+  return name;
+}
+
+std::string ScoreText(const Score& score) {
+  const auto [value, error] = score.estimate;
+  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
+  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
+  return fmt::format("{:.{}f} ± {:.{}f}", value, places, error, places);
+}
+
+std::string RowResult::Trouble() const {
+  if (!result) return "not run yet";
+  return result->trained() ? "" : fmt::format("diverged at update {}", result->updates + 1);
+}
+
+ImagePanel EmptyPanel(const std::string& title, const std::string& caption) {
+  return {title, caption, {1, 1, 1, {224}}};
+}
+
+Image SampleGrid(const ModelFile& file, ConstMatrix rows, Index columns) {
+  GridOptions options{.columns = columns, .gap = 2, .scale = 2};
+  const auto bits = file.provenance.find("bits");
+  if (bits != file.provenance.end() && bits->second == "8") options.high = 255;
+  return ImageGrid(rows, file.image_shape, options);
+}
+
+Page::Page(const Experiment& experiment, const ReproduceOptions& options, ThreadPool& pool)
+    : experiment_(experiment),
+      options_(options),
+      pool_(pool),
+      folder_(options.out + "/" + std::string(experiment.name)) {
+  MakeFolder(folder_);
+  for (const Row& row : experiment.rows(options)) {
+    const std::string folder = CellFolder(options, row.cell);
+    rows_.push_back({row, folder, ReadResult(folder)});
+  }
+}
+
+void Page::Table(const std::vector<std::string>& labels, const std::string& published, std::vector<Column> columns) {
+  if (columns.empty()) {
+    columns = {{"ours: quick distance", "quick", "frechet", "frechet_held_out"}};
+    if (std::ranges::any_of(rows_, [](const RowResult& row) { return HasMetric(row.row.cell, "fid"); })) {
+      columns.push_back({fmt::format("ours: FID, {} features", FidTap(options_)), "fid", "fid", "fid_floor"});
+    }
+    Text(Distances(options_));
+  }
+  std::vector<std::string> header = labels;
+  header.push_back(published);
+  for (const Column& column : columns) header.push_back(column.header);
+  header.insert(header.end(), {"updates", "training"});
+  std::string table = MarkdownRow(header) + MarkdownRow(std::vector<std::string>(header.size(), "---"));
+  for (const RowResult& row : rows_) {
+    std::vector<std::string> line = row.row.labels;
+    line.push_back(row.row.published.empty() ? "—" : row.row.published);
+    for (const Column& column : columns) line.push_back(OurText(row, column));
+    line.push_back(row.result ? std::to_string(row.result->updates) : "—");
+    line.push_back(row.result ? Duration(row.result->seconds) : "—");
+    table += MarkdownRow(line);
+  }
+  // The last row: what held-out data score.
+  std::vector<std::string> floor(header.size());
+  bool any = false;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    for (const RowResult& row : rows_) {
+      const Score* score = row.result ? row.result->Find(columns[c].metric, columns[c].floor) : nullptr;
+      if (score == nullptr) continue;
+      floor[labels.size() + 1 + c] = ScoreText(*score);
+      any = true;
+      break;
+    }
+  }
+  floor[0] = "*floor: held-out data*";
+  if (any) table += MarkdownRow(floor);
+  Text(table);
+
+  std::vector<std::string> names = labels;
+  names.insert(names.end(), {"paper", "outcome", "updates", "seconds", "cell"});
+  const auto scores = AllScores(rows_);
+  for (const auto& [metric, score] : scores)
+    names.insert(names.end(), {metric + "." + score, metric + "." + score + ".error"});
+  csv_ = CsvRow(names);
+  for (const RowResult& row : rows_) {
+    std::vector<std::string> line = row.row.labels;
+    line.push_back(row.row.published);
+    line.push_back(row.result ? row.result->outcome : "not run");
+    line.push_back(row.result ? std::to_string(row.result->updates) : "");
+    line.push_back(row.result ? fmt::format("{:.1f}", row.result->seconds) : "");
+    line.push_back(std::filesystem::path(row.folder).filename());
+    for (const auto& [metric, name] : scores) {
+      const Score* score = row.result ? row.result->Find(metric, name) : nullptr;
+      const auto number = [&](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
+      line.push_back(score != nullptr ? number(score->estimate.value) : "");
+      line.push_back(score != nullptr ? number(score->estimate.error) : "");
+    }
+    csv_ += CsvRow(line);
+  }
+}
+
+void Page::Draw(const std::string& name, const Figure& figure, const std::string& description) {
+  for (const char* ending : {".png", ".svg", ".pdf"}) WriteFigure(folder_ + "/" + name + ending, figure);
+  Text(fmt::format("![{}]({}.png)\n\n([SVG]({}.svg), [PDF]({}.pdf))", description, name, name, name));
+}
+
+void Page::Animate(const std::string& name, std::span<const Image> frames, const std::string& description) {
+  WriteGif(folder_ + "/" + name + ".gif", frames, 8, true);
+  Text(fmt::format("![{}]({}.gif)", description, name));
+}
+
+ImagePanel Page::Samples(const RowResult& row, const std::string& title, Index count, Index columns) const {
+  if (!row.trained()) return EmptyPanel(title, row.Trouble());
+  const ModelFile file = row.ReadModelFile();
+  const Score* score = row.result->Find("quick", "frechet");
+  return {title, score != nullptr ? fmt::format("distance {}", ScoreText(*score)) : "",
+          SampleGrid(file, DrawSamples(file, count, options_.seed, pool_), columns)};
+}
+
+std::string Page::Write() {
+  std::string head = fmt::format("# {}\n\n{}.\n\n{}\n\n", experiment_.name, experiment_.summary, Differences(options_));
+  head += fmt::format("Made by `grbm reproduce {} --scale {} --seed {}`", experiment_.name, ScaleName(options_.scale),
+                      options_.seed);
+  const auto finished = std::ranges::find_if(rows_, [](const RowResult& row) { return row.result.has_value(); });
+  if (finished != rows_.end()) {
+    head += fmt::format("; the first cell ran with grbm {}, CPU target {}, {} threads", finished->result->version,
+                        finished->result->cpu_target, finished->result->threads);
+  }
+  head += ".\n\n";
+  if (!rows_.empty() && CellConfig(rows_[0].row.cell).data.source == "strokes") {
+    head +=
+        "**The data are made up** (`data.source = \"strokes\"`), because the real images are not in the cache: "
+        "`grbm data get mnist` and `grbm data get fashion-mnist` get them.\n\n";
+  }
+  std::string tail = "## Run a cell again\n\n";
+  std::vector<std::string> shown;
+  for (const RowResult& row : rows_) {
+    if (std::ranges::find(shown, row.folder) != shown.end()) continue;
+    shown.push_back(row.folder);
+    tail += fmt::format("**{}**", RowName(row.row));
+    if (!row.Trouble().empty()) tail += fmt::format(": {}", row.Trouble());
+    if (row.result && !row.result->message.empty()) tail += fmt::format(" ({})", row.result->message);
+    tail += fmt::format("\n```sh\n{}\n{}\n```\n\n", TrainCommand(row.row.cell, options_, row.folder),
+                        EvaluateCommand(row.row.cell, options_, row.folder));
+  }
+  WriteFileAtomically(folder_ + "/table.csv", csv_);
+  const std::string path = folder_ + "/index.md";
+  WriteFileAtomically(path, head + text_ + "All numbers: [table.csv](table.csv).\n\n" + tail);
+  return path;
+}
+
+std::string RenderPage(const Experiment& experiment, const ReproduceOptions& options, ThreadPool& pool) {
+  Page page(experiment, options, pool);
+  experiment.render(page);
+  return page.Write();
+}
+
+}  // namespace grbm
