@@ -35,18 +35,27 @@ std::string Differences(const ReproduceOptions& options) {
   return "";
 }
 
-std::string Distances(const ReproduceOptions& options) {
-  const std::string fid = fmt::format("Inception's Fréchet distance is of {} samples against {} training images",
-                                      FidSamples(options.scale), FidRows(options.scale));
+std::string QuickText(Scale scale) {
   return fmt::format(
       "The quick distance is a Fréchet distance on 64 features made from the data, of {} samples from noise against as "
       "many "
-      "training rows (docs/evaluate.md). {}. The floor is what held-out data score. The paper's FID is on 2048 "
-      "features, and "
-      "a distance on other features or of other numbers of samples is on another scale: only columns of one header can "
-      "be "
-      "compared.",
-      SampleCount(options.scale), fid);
+      "training rows (docs/evaluate.md). The floor is what held-out data score.",
+      SampleCount(scale));
+}
+
+std::string FidText(const ReproduceOptions& options) {
+  return fmt::format(
+      "FID is the Fréchet distance on {} features of the Inception network, of {} samples against {} training images; "
+      "the "
+      "paper's is on 2048 features{}. Distances on other features or of other numbers of samples are on other scales: "
+      "only "
+      "numbers of one column can be compared.{}",
+      FidTap(options), FidSamples(options.scale), FidRows(options.scale),
+      FidTap(options) == 2048 ? ", of a number of samples that it does not say" : "",
+      options.inception.empty()
+          ? " It was not measured where the weights were not at hand: GRBM_INCEPTION or --inception "
+            "names them (docs/inception.md)."
+          : "");
 }
 
 std::string CsvField(const std::string& text) {
@@ -111,7 +120,8 @@ std::string RowName(const Row& row) {
 
 std::string ScoreText(const Score& score) {
   const auto [value, error] = score.estimate;
-  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
+  // Rounding is no error.
+  if (!(error > 1e-6 * std::abs(value)) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
   const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
   return fmt::format("{:.{}f} ± {:.{}f}", value, places, error, places);
 }
@@ -150,7 +160,7 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
     if (std::ranges::any_of(rows_, [](const RowResult& row) { return HasMetric(row.row.cell, "fid"); })) {
       columns.push_back({fmt::format("ours: FID, {} features", FidTap(options_)), "fid", "fid", "fid_floor"});
     }
-    Text(Distances(options_));
+    Text(QuickText(options_.scale) + (columns.size() > 1 ? " " + FidText(options_) : ""));
   }
   std::vector<std::string> header = labels;
   header.push_back(published);
@@ -223,7 +233,7 @@ ImagePanel Page::Samples(const RowResult& row, const std::string& title, Index c
 }
 
 std::string Page::Write() {
-  std::string head = fmt::format("# {}\n\n{}.\n\n{}\n\n", experiment_.name, experiment_.summary, Differences(options_));
+  std::string head = fmt::format("# {}: {}\n\n{}\n\n", experiment_.name, experiment_.summary, Differences(options_));
   head += fmt::format("Made by `grbm reproduce {} --scale {} --seed {}`", experiment_.name, ScaleName(options_.scale),
                       options_.seed);
   const auto finished = std::ranges::find_if(rows_, [](const RowResult& row) { return row.result.has_value(); });

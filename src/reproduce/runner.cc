@@ -11,6 +11,7 @@
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
 #include "grbm/data/fetch.h"
+#include "grbm/evaluate/inception.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/backend.h"
 #include "grbm/train/run.h"
@@ -102,6 +103,7 @@ class Runner {
   }
 
   bool Run() {
+    CheckWeights();
     for (std::size_t k = 0; k < cells_.size(); ++k) {
       const PlannedCell& cell = cells_[k];
       if (cell.finished) continue;
@@ -118,6 +120,13 @@ class Runner {
   }
 
  private:
+  // Before hours of training, not after them.
+  void CheckWeights() const {
+    const auto needed = [](const PlannedCell& cell) { return !cell.finished && HasMetric(cell.cell, "fid"); };
+    if (options_.inception.empty() || std::ranges::none_of(cells_, needed)) return;
+    Inception::Load(options_.inception).CheckTap(FidTap(options_));
+  }
+
   void RunCell(const PlannedCell& cell) {
     std::optional<CellResult> result = ReadResult(cell.folder);
     if (!result) {

@@ -14,7 +14,7 @@ from PIL import Image
 from support import TINY, ProgramTest, run
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
-            "convert", "completion"]
+            "convert", "reproduce", "completion"]
 
 
 def png_pixels(path):
