@@ -48,7 +48,7 @@ std::int64_t DigitSteps(Scale scale) { return Choose<std::int64_t>(scale, 6, 20,
 std::int64_t HalfSteps(Scale scale) { return DigitSteps(scale) / 2; }
 double DigitStepSize(Scale scale) { return Choose(scale, 0.04, 0.04, 20.0 / 512); }
 std::int64_t DigitBatch(Scale scale) { return Choose<std::int64_t>(scale, 50, 100, 512); }
-double DigitClip(Scale scale) { return Choose<double>(scale, 20, 20, 10); }
+double DigitClip(Scale scale) { return Choose<double>(scale, 50, 20, 10); }
 
 Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& settings) {
   std::vector<std::string> base;
@@ -58,7 +58,9 @@ Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& set
             "model.hidden=32",
             fmt::format("sampler.steps={}", DigitSteps(options.scale)),
             fmt::format("train.batch_size={}", DigitBatch(options.scale)),
-            "train.epochs=4"};
+            "train.epochs=4",
+            "train.learning_rate=0.1",  // something is learned in seconds
+            fmt::format("train.clip_norm={}", DigitClip(options.scale))};
   } else if (options.scale == Scale::kSmall) {
     base = {"train.epochs=2.5"};
   }

@@ -24,7 +24,8 @@ Cell Faces(const ReproduceOptions& options, const std::string& paper_preset, con
   const bool paper = options.scale == Scale::kPaper;
   std::vector<std::string> base = {"data.source=" + options.faces};
   if (options.scale == Scale::kQuick) {
-    base = Merge(base, {"data.subset=0", "model.hidden=16", "train.batch_size=10", "train.epochs=4"});
+    base = Merge(base, {"data.subset=0", "model.hidden=16", "train.batch_size=10", "train.epochs=10",
+                        "train.learning_rate=0.1", "train.clip_norm=50"});
   } else if (options.scale == Scale::kSmall) {
     base = Merge(base, {"model.hidden=500"});
   }
