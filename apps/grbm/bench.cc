@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "commands.h"
 #include "grbm/core/error.h"
@@ -158,6 +159,7 @@ struct Arguments {
   std::vector<std::string> shapes;
   std::vector<std::string> samplers;
   double seconds = 2;
+  bool no_scaling = false;
 };
 
 std::vector<Kind> ChosenKinds(const std::vector<std::string>& names) {
@@ -192,13 +194,16 @@ int Bench(const Arguments& a, const Common& common) {
     Shape shape;
     Kind kind;
     Timing timing;
-    double scaling;
+    std::optional<double> scaling;
   };
   std::vector<Case> timed;
   for (const Shape& shape : shapes) {
     for (const Kind& kind : kinds) {
       const Timing timing = TimeAlone(shape, kind, threads, a.seconds);
-      const double scaling = threads == 1 ? 1 : TimeAlone(shape, kind, 1, a.seconds).seconds / timing.seconds;
+      std::optional<double> scaling;
+      if (!a.no_scaling) {
+        scaling = threads == 1 ? 1 : TimeAlone(shape, kind, 1, a.seconds).seconds / timing.seconds;
+      }
       timed.push_back({shape, kind, timing, scaling});
       progress.Update(timed.size(), kind.name);
     }
@@ -223,10 +228,10 @@ int Bench(const Arguments& a, const Common& common) {
                      {"ratio_to_peak", to_peak},
                      {"ratio_to_library", to_library},
                      {"peak_rss_mb", timing.peak_rss_mb},
-                     {"scaling", scaling}});
-    table += fmt::format("{:8} {:6} {:5} {:5}  {:28} {:10.3f} {:8.3f} {:8.3f} {:8.1f} {:7.2f}\n", shape.visible,
+                     {"scaling", scaling ? json(*scaling) : json()}});
+    table += fmt::format("{:8} {:6} {:5} {:5}  {:28} {:10.3f} {:8.3f} {:8.3f} {:8.1f} {:>7}\n", shape.visible,
                          shape.hidden, shape.batch, shape.steps, kind.name, timing.seconds * 1e3, to_peak, to_library,
-                         timing.peak_rss_mb, scaling);
+                         timing.peak_rss_mb, scaling ? fmt::format("{:.2f}", *scaling) : "");
   }
   if (common.json) {
     const json result = {{"cpu_target", CpuTarget()},   {"threads", threads},
@@ -258,6 +263,7 @@ void AddBench(CLI::App& app, Common& common, Action& action) {
   command->add_option("--seconds", a->seconds, "Time each case for at least this long")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
+  command->add_flag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
   command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
   command->callback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });
 }
