@@ -263,6 +263,7 @@ void AddBench(CLI::App& app, Common& common, Action& action) {
   command->add_option("--seconds", a->seconds, "Time each case for at least this long")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
+  command->add_option("--threads", common.threads, "Threads; 0: one per core");
   command->add_flag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
   command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
   command->callback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });

@@ -28,6 +28,9 @@ template <int kRows>
 struct Tile {
   VF sums[kRows][kVectors];
 
+  // Written out, for an implicit one would not be compiled for the CPU target.
+  HWY_INLINE Tile() {}
+
   HWY_INLINE void Start(const float* line) {
     for (int r = 0; r < kRows; ++r) {
       for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Load(F32(), line + i * kLanes);
