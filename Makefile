@@ -1,7 +1,7 @@
 # `make` installs what is missing, configures and builds build/grbm; `make demo` trains and draws a small model;
 # `make test` runs every test.
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test sanitize fuzz mutants install format lint clean
+.PHONY: setup build demo test sanitize fuzz mutants bench torch-baseline test-arm64 install format lint clean
 
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
@@ -45,6 +45,26 @@ fuzz: setup
 # Known mistakes, applied one by one to a copy: each must turn its named test red.
 mutants: setup
 	@/usr/bin/python3 tests/mutants/run.py
+
+# Every kernel, what of a step is not products, and one update of every sampler against what the machine could do.
+bench: build
+	@build/grbm_bench
+	@build/grbm bench
+
+# The same updates in PyTorch, in turns with ours: about 25 minutes. Installs PyTorch. TORCH_BASELINE="--steps 10" and
+# other options make it shorter.
+torch-baseline: build
+	@tools/setup packages-torch.txt
+	@LD_LIBRARY_PATH=/usr/lib/$$(uname -m)-linux-gnu/openblas-openmp \
+	  /usr/bin/python3 bench/torch_baseline.py $(TORCH_BASELINE)
+
+# The kernels, models and samplers built for arm64, and their tests run by QEMU.
+test-arm64:
+	@tools/setup packages-arm64.txt
+	@tools/sysroot arm64 build-arm64/sysroot
+	@cmake --preset arm64
+	@cmake --build --preset arm64 -j $(JOBS)
+	@ctest --preset arm64 -j $(JOBS)
 
 install: build
 	@cmake --install build --prefix $(PREFIX)

@@ -63,6 +63,7 @@ def log_q_inner(model, v, h, w, step_size, inner):
 
 class TorchBaseline(unittest.TestCase):
     def setUp(self):
+        torch.set_num_threads(1)
         torch.set_default_dtype(torch.float64)
         self.model = small_model()
 
@@ -99,7 +100,7 @@ class TorchBaseline(unittest.TestCase):
                 self.assertAlmostEqual(float(ratio[r]), naive, delta=1e-6 * (1 + abs(naive)), msg=form)
 
     def test_forms_of_the_inner_steps_draw_from_one_law(self):
-        n = 200000
+        n = 50000
         v, h = torch.tensor([1.0, -2.0, 0.5]).expand(n, 3), torch.tensor([1.0, 0.0, 1.0, 1.0]).expand(n, 4)
         for form in FORMS:
             sampler = baseline.GibbsLangevin(self.model, form, step_size=0.3)
@@ -125,7 +126,7 @@ class TorchBaseline(unittest.TestCase):
     def test_exact_samplers_keep_the_exact_law(self):
         # Exact draws: h by enumeration (12), v given h; then three steps. Ten moments of each of six samplers within 6
         # standard errors: wrongly red with probability 1e-7.
-        n = 200000
+        n = 50000
         states = torch.tensor(list(itertools.product([0.0, 1.0], repeat=4)))
         m = self.model.mean(states)
         log_weight = states @ self.model.b + ((m**2 - self.model.mu**2) / (2 * self.model.var)).sum(1)

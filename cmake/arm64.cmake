@@ -16,7 +16,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} "${GRBM_SYSROOT}")
 set(ENV{PKG_CONFIG_LIBDIR} "${libraries}/pkgconfig:${GRBM_SYSROOT}/usr/share/pkgconfig")
 
-set(CMAKE_CXX_FLAGS_INIT -Wno-psabi)  # no notes on what GCC 10 changed
+# Without notes on what GCC 10 changed.
+set(CMAKE_CXX_FLAGS_INIT "-Wno-psabi -isystem ${GRBM_SYSROOT}/usr/include/aarch64-linux-gnu")
 # No --sysroot: the C and C++ libraries are the compiler's own. Libraries of libraries are looked for here.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
 set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
