@@ -2,9 +2,11 @@
 """One update of contrastive divergence in PyTorch, timed in turns with grbm's own: `make torch-baseline`.
 
 The samplers are those of docs/math.md, whose numbers are cited, written as one would for PyTorch: float32, whole
-batches, all cores, no autograd, sums taken as the chains run. Where it matters, a sampler has several forms:
-  as written      each formula computes the products that it names: K inner steps call dE/dv(v, h) K times
-  shared          products are made once and handed on: W h once for K inner steps, logits once for draws and energies
+batches, all cores, no autograd. Each has several forms:
+  as written      each formula computes the products that it names, so that K inner steps call dE/dv(v, h) K times; all
+                  samples are kept, and the gradient is their mean
+  shared          products are made once and handed on: W h once for K inner steps, logits once for draws and energies;
+                  the gradient's sums are taken as the chains run, and no sample is kept
   shared, closed  the same, with the K inner steps as one draw
 """
 import argparse
@@ -87,8 +89,8 @@ def log_normal(v, mean, noise):
 
 class Gibbs:
     """(14)"""
-    def __init__(self, model):
-        self.model = model
+    def __init__(self, model, form):
+        self.model, self.form = model, form
 
     def start(self, v):
         return v, torch.bernoulli(torch.sigmoid(self.model.logits(v)))
@@ -108,8 +110,7 @@ class Gibbs:
 class GibbsLangevin(Gibbs):
     """(16), (17)"""
     def __init__(self, model, form, inner=INNER_STEPS, step_size=STEP_SIZE):
-        super().__init__(model)
-        self.form = form
+        super().__init__(model, form)
         alpha = step_size * float(model.var.mean())  # (26)
         self.alphas = [alpha * cosine(k, inner) for k in range(inner)]
         self.keep = torch.ones_like(model.var)
@@ -177,8 +178,8 @@ def accept(log_ratio, state, proposal):
 
 class Langevin:
     """(23). A state is v and p(h | v)."""
-    def __init__(self, model, step_size=STEP_SIZE):
-        self.model = model
+    def __init__(self, model, form, step_size=STEP_SIZE):
+        self.model, self.form = model, form
         self.alpha = step_size * float(model.var.mean())
 
     def start(self, v):
@@ -196,10 +197,6 @@ class Langevin:
 
 class AdjustedLangevin(Langevin):
     """(24). A state is v and p(h | v) and, where they are shared, dE/dv and the marginal energy."""
-    def __init__(self, model, form, step_size=STEP_SIZE):
-        super().__init__(model, step_size)
-        self.form = form
-
     def start(self, v):
         x = self.model.logits(v)
         p = torch.sigmoid(x)
@@ -252,9 +249,15 @@ def gradient(model, sampler, data, steps):
     positive, negative = Sums(model), Sums(model)
     positive.add(*sampler.sample(sampler.start(data)))
     state = sampler.start(torch.randn_like(data))
+    kept = []
     for t in range(steps):
         state = sampler.step(state, t, steps)
-        negative.add(*sampler.sample(state))
+        if sampler.form == "as written":
+            kept.append(sampler.sample(state))
+        else:
+            negative.add(*sampler.sample(state))
+    if kept:
+        negative.add(*(torch.cat(parts) for parts in zip(*kept)))
     return [p - n for p, n in zip(positive.gradients(), negative.gradients())]
 
 
@@ -267,19 +270,16 @@ def update(model, sampler, data, steps):
     model.refresh()
 
 
-# grbm's name of the sampler, the form, what makes it, and the ratio that is wanted.
-CASES = [
-    ("gibbs", "", Gibbs, 4.5),
-    ("gibbs-langevin", "as written", lambda m: GibbsLangevin(m, "as written"), 10),
-    ("gibbs-langevin", "shared", lambda m: GibbsLangevin(m, "shared"), None),
-    ("gibbs-langevin", "shared, closed", lambda m: GibbsLangevin(m, "shared, closed"), None),
-    ("gibbs-langevin, metropolis", "as written", lambda m: AdjustedGibbsLangevin(m, "as written"), 15),
-    ("gibbs-langevin, metropolis", "shared", lambda m: AdjustedGibbsLangevin(m, "shared"), None),
-    ("gibbs-langevin, metropolis", "shared, closed", lambda m: AdjustedGibbsLangevin(m, "shared, closed"), None),
-    ("langevin", "", Langevin, None),
-    ("langevin, metropolis", "as written", lambda m: AdjustedLangevin(m, "as written"), None),
-    ("langevin, metropolis", "shared", lambda m: AdjustedLangevin(m, "shared"), None),
+# grbm's name of the sampler, what makes it, its forms, and the ratio that is wanted to the first of them.
+SAMPLERS = [
+    ("gibbs", Gibbs, ["as written", "shared"], 4.5),
+    ("gibbs-langevin", GibbsLangevin, ["as written", "shared", "shared, closed"], 10),
+    ("gibbs-langevin, metropolis", AdjustedGibbsLangevin, ["as written", "shared", "shared, closed"], 15),
+    ("langevin", Langevin, ["as written", "shared"], None),
+    ("langevin, metropolis", AdjustedLangevin, ["as written", "shared"], None),
 ]
+CASES = [(name, form, lambda model, make=make, form=form: make(model, form), wanted if form == forms[0] else None)
+         for name, make, forms, wanted in SAMPLERS for form in forms]
 
 
 def blas_in_use():

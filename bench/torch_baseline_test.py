@@ -123,6 +123,15 @@ class TorchBaseline(unittest.TestCase):
         for ours, leaf in zip(sums.gradients(), leaves):
             torch.testing.assert_close(ours, leaf.grad, rtol=1e-10, atol=1e-10)
 
+    def test_kept_samples_and_sums_give_one_gradient(self):
+        data = torch.randn(30, 3)
+        both = []
+        for form in ["as written", "shared"]:
+            torch.manual_seed(5)
+            both.append(baseline.gradient(self.model, baseline.Gibbs(self.model, form), data, 4))
+        for kept, summed in zip(*both):
+            torch.testing.assert_close(kept, summed, rtol=1e-10, atol=1e-10)
+
     def test_exact_samplers_keep_the_exact_law(self):
         # Exact draws: h by enumeration (12), v given h; then three steps. Ten moments of each of six samplers within 6
         # standard errors: wrongly red with probability 1e-7.
@@ -131,7 +140,7 @@ class TorchBaseline(unittest.TestCase):
         m = self.model.mean(states)
         log_weight = states @ self.model.b + ((m**2 - self.model.mu**2) / (2 * self.model.var)).sum(1)
         p = torch.softmax(log_weight, 0)
-        samplers = [baseline.Gibbs(self.model)]
+        samplers = [baseline.Gibbs(self.model, "shared")]
         samplers += [baseline.AdjustedGibbsLangevin(self.model, form, step_size=0.2) for form in FORMS]
         samplers += [baseline.AdjustedLangevin(self.model, form, step_size=0.2) for form in FORMS[:2]]
         for sampler in samplers:
