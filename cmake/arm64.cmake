@@ -19,7 +19,8 @@ set(ENV{PKG_CONFIG_LIBDIR} "${libraries}/pkgconfig:${GRBM_SYSROOT}/usr/share/pkg
 # Without notes on what GCC 10 changed.
 set(CMAKE_CXX_FLAGS_INIT "-Wno-psabi -isystem ${GRBM_SYSROOT}/usr/include/aarch64-linux-gnu")
 # No --sysroot: the C and C++ libraries are the compiler's own. Libraries of libraries are looked for here.
-set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
-set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}")
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}:${GRBM_SYSROOT}/lib/aarch64-linux-gnu")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-Wl,-rpath-link,${libraries}:${GRBM_SYSROOT}/lib/aarch64-linux-gnu")
 set(CMAKE_CROSSCOMPILING_EMULATOR
-  qemu-aarch64 -L /usr/aarch64-linux-gnu -E "LD_LIBRARY_PATH=${libraries}:/usr/aarch64-linux-gnu/lib")
+  qemu-aarch64 -L /usr/aarch64-linux-gnu
+  -E "LD_LIBRARY_PATH=${libraries}:${GRBM_SYSROOT}/lib/aarch64-linux-gnu:/usr/aarch64-linux-gnu/lib")
