@@ -55,27 +55,13 @@ class Bars {
   std::unique_ptr<Progress> progress_;
 };
 
-// "12.34 ± 0.05": two digits of the error decide.
-std::string Text(const Score& score) {
-  const auto digits = [](double error) {
-    return std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
-  };
-  if (!std::isnan(score.low)) {
-    const int places = digits(std::max(1e-6, (score.high - score.low) / 10));
-    return fmt::format("between {:.{}f} and {:.{}f}", score.low, places, score.high, places);
-  }
-  const auto [value, error] = score.estimate;
-  if (!(error > 0) || !std::isfinite(error)) return fmt::format("{:.6g}", value);
-  return fmt::format("{:.{}f} ± {:.{}f}", value, digits(error), error, digits(error));
-}
-
 void PrintTable(const std::vector<MetricScores>& metrics) {
   std::size_t name_width = 0;
   std::size_t text_width = 0;
   for (const MetricScores& metric : metrics) {
     for (const Score& score : metric.scores) {
       name_width = std::max(name_width, score.name.size());
-      text_width = std::max(text_width, Text(score).size());
+      text_width = std::max(text_width, ScoreText(score).size());
     }
   }
   for (const MetricScores& metric : metrics) {
@@ -84,7 +70,7 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
       std::string label = score.name;
       std::ranges::replace(label, '_', ' ');
       // ± is one character of two bytes.
-      const std::string text = Text(score);
+      const std::string text = ScoreText(score);
       const std::size_t padding = text_width - text.size() + (text.find("±") == std::string::npos ? 0 : 1);
       std::string line = fmt::format("  {:{}}  {}", label, name_width, text);
       if (!score.note.empty()) line += fmt::format("{:{}}  {}", "", padding, score.note);

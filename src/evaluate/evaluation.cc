@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "evaluate/common.h"
 #include "evaluate/metrics.h"
@@ -90,6 +91,20 @@ const FidResult& Evaluation::inception() {
                             request_.cache_dir, pool_, progress_);
   }
   return *inception_;
+}
+
+std::string ScoreText(const Score& score) {
+  const auto digits = [](double error) {
+    return std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
+  };
+  if (!std::isnan(score.low)) {
+    const int places = digits(std::max(1e-6, (score.high - score.low) / 10));
+    return fmt::format("between {:.{}f} and {:.{}f}", score.low, places, score.high, places);
+  }
+  const auto [value, error] = score.estimate;
+  // Rounding is no error.
+  if (!(error > 1e-9 * std::abs(value)) || !std::isfinite(error)) return fmt::format("{:.6g}", value);
+  return fmt::format("{:.{}f} ± {:.{}f}", value, digits(error), error, digits(error));
 }
 
 // The table of metrics. What may lack a file comes first.

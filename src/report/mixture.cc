@@ -1,5 +1,6 @@
 #include "grbm/report/mixture.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace grbm {
@@ -21,6 +22,8 @@ DensityPanel PlaneDensity(const std::string& title, const std::string& caption, 
       panel.density(r, c) = static_cast<float>(std::exp(log_density(at(c), at(r))));
     }
   }
+  // A law on so little room that no cell's centre meets it: dark, like any density of 0.
+  if (std::ranges::max(panel.density.values()) == 0) panel.value.high = 1;
   return panel;
 }
 

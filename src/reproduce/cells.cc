@@ -25,24 +25,6 @@ std::uint64_t Digest(std::string_view text) {
   return digest;
 }
 
-// "section.key=value" of every setting in which the two differ. What [checkpoint] says changes no result.
-std::vector<std::string> Differences(Config a, Config b) {
-  std::vector<std::string> differences;
-  const auto ours = a.Sections();
-  const auto theirs = b.Sections();
-  for (std::size_t s = 0; s < ours.size(); ++s) {
-    if (ours[s].name == "checkpoint") continue;
-    for (std::size_t f = 0; f < ours[s].fields.size(); ++f) {
-      const Field& field = ours[s].fields[f];
-      if (Value(field) == Value(theirs[s].fields[f])) continue;
-      std::string value = ValueText(field);
-      std::erase(value, '"');
-      differences.push_back(fmt::format("{}.{}={}", ours[s].name, field.name, value));
-    }
-  }
-  return differences;
-}
-
 // mnist-method-gibbs-epochs-2.5: the preset and what differs from it.
 std::string ReadableName(const Cell& cell, const Config& config) {
   std::string name = cell.preset;
@@ -92,6 +74,23 @@ std::string Quoted(const std::string& word) {
 }
 
 }  // namespace
+
+std::vector<std::string> Differences(Config a, Config b) {
+  std::vector<std::string> differences;
+  const auto ours = a.Sections();
+  const auto theirs = b.Sections();
+  for (std::size_t s = 0; s < ours.size(); ++s) {
+    if (ours[s].name == "checkpoint") continue;
+    for (std::size_t f = 0; f < ours[s].fields.size(); ++f) {
+      const Field& field = ours[s].fields[f];
+      if (Value(field) == Value(theirs[s].fields[f])) continue;
+      std::string value = ValueText(field);
+      std::erase(value, '"');
+      differences.push_back(fmt::format("{}.{}={}", ours[s].name, field.name, value));
+    }
+  }
+  return differences;
+}
 
 Config CellConfig(const Cell& cell) {
   Config config = LoadPreset(cell.preset);

@@ -41,6 +41,9 @@ bool IsFinished(const PlannedCell& cell, const ReproduceOptions& options);
 // "a.b=1" and others; where two name the same setting the later one stands.
 std::vector<std::string> Merge(std::vector<std::string> settings, const std::vector<std::string>& others);
 
+// "section.key=value" of every setting of `a` in which it differs from `b`. What [checkpoint] says changes no result.
+std::vector<std::string> Differences(Config a, Config b);
+
 // A value for each scale.
 template <typename T>
 T Choose(Scale scale, T quick, T small, T paper) {
@@ -115,8 +118,6 @@ class Page {
 
 // Labels joined: "Gibbs-Langevin, with adjustment".
 std::string RowName(const Row& row);
-// "12.3 ± 0.4".
-std::string ScoreText(const Score& score);
 // An empty panel with a caption.
 ImagePanel EmptyPanel(const std::string& title, const std::string& caption);
 // Rows of values from 0 to 255 (8-bit data), or of their own range, as a grid.

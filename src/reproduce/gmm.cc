@@ -92,7 +92,7 @@ std::pair<Panel, Panel> ModelPanels(const RowResult& row, const Mixture& mixture
     const double temperature = file.sampler.temperature;
     const Quadrature law(temperature == 1 ? file.model : file.model.Tempered(temperature));
     const Score* kl = row.result->Find("mixture", "kl_data_model");
-    density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3f}", kl->estimate.value) : "",
+    density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g}", kl->estimate.value) : "",
                            DensityInOwnUnits(law, file.standardization));
   } catch (const Error&) {
   }

@@ -15,24 +15,26 @@ namespace grbm {
 namespace {
 
 // What stands between these numbers and the paper's.
-std::string Differences(const ReproduceOptions& options) {
-  switch (options.scale) {
-    case Scale::kQuick:
-      return "**Scale quick**: tiny models, trained for seconds to see that everything works. Their numbers mean "
-             "nothing, "
-             "and cannot be compared with the paper's.";
-    case Scale::kSmall:
-      return "**Scale small**: not the paper's size. Models of digits have 512 hidden units instead of 4096, batches "
-             "of 100 "
-             "instead of 512 and 20 steps instead of 100, run at temperature 1, with steps that fit each pixel, a "
-             "gradient "
-             "clipped at 20, and for minutes instead of 3,000 epochs, unless a row says otherwise. Compare orders "
-             "within a "
-             "column, never numbers across columns.";
-    case Scale::kPaper:
-      return "**Scale paper**: the paper's own settings.";
+std::string ScaleText(const Experiment& experiment, const ReproduceOptions& options) {
+  if (options.scale == Scale::kPaper) return "**Scale paper**: the paper's own settings, where it states them.";
+  ReproduceOptions paper = options;
+  paper.scale = Scale::kPaper;
+  const Config ours = CellConfig(experiment.rows(options).at(0).cell);
+  const Config theirs = CellConfig(experiment.rows(paper).at(0).cell);
+  const std::vector<std::string> values = Differences(ours, theirs);
+  const std::vector<std::string> published = Differences(theirs, ours);
+  std::string text =
+      options.scale == Scale::kQuick
+          ? "**Scale quick**: tiny models, trained for seconds to see that everything works. Their numbers "
+            "mean nothing, and cannot be compared with the paper's."
+          : "**Scale small**: not the paper's size, so compare orders within a column, never numbers across "
+            "columns.";
+  text += " The first row's settings, and the paper's where they differ: ";
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const std::string& other = published[k];
+    text += fmt::format("{}`{}` ({})", k > 0 ? ", " : "", values[k], other.substr(other.find('=') + 1));
   }
-  return "";
+  return text + ".";
 }
 
 std::string QuickText(Scale scale) {
@@ -118,14 +120,6 @@ std::string RowName(const Row& row) {
   return name;
 }
 
-std::string ScoreText(const Score& score) {
-  const auto [value, error] = score.estimate;
-  // Rounding is no error.
-  if (!(error > 1e-6 * std::abs(value)) || !std::isfinite(error)) return fmt::format("{:.4g}", value);
-  const int places = std::clamp(1 - static_cast<int>(std::floor(std::log10(error))), 0, 12);
-  return fmt::format("{:.{}f} ± {:.{}f}", value, places, error, places);
-}
-
 std::string RowResult::Trouble() const {
   if (!result) return "not run yet";
   return result->trained() ? "" : fmt::format("diverged at update {}", result->updates + 1);
@@ -170,7 +164,9 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
   for (const RowResult& row : rows_) {
     std::vector<std::string> line = row.row.labels;
     line.push_back(row.row.published.empty() ? "—" : row.row.published);
-    for (const Column& column : columns) line.push_back(OurText(row, column));
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      line.push_back(c == 0 || row.trained() ? OurText(row, columns[c]) : "—");
+    }
     line.push_back(row.result ? std::to_string(row.result->updates) : "—");
     line.push_back(row.result ? Duration(row.result->seconds) : "—");
     table += MarkdownRow(line);
@@ -233,7 +229,8 @@ ImagePanel Page::Samples(const RowResult& row, const std::string& title, Index c
 }
 
 std::string Page::Write() {
-  std::string head = fmt::format("# {}: {}\n\n{}\n\n", experiment_.name, experiment_.summary, Differences(options_));
+  std::string head =
+      fmt::format("# {}: {}\n\n{}\n\n", experiment_.name, experiment_.summary, ScaleText(experiment_, options_));
   head += fmt::format("Made by `grbm reproduce {} --scale {} --seed {}`", experiment_.name, ScaleName(options_.scale),
                       options_.seed);
   const auto finished = std::ranges::find_if(rows_, [](const RowResult& row) { return row.result.has_value(); });

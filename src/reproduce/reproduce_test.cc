@@ -100,7 +100,7 @@ TEST_F(Reproduce, SharedCellsArePlannedOnceWithAllTheirMetrics) {
 }
 
 TEST_F(Reproduce, TheLaterSettingStands) {
-  EXPECT_EQ(Merge({"a.b=1", "a.bc=2"}, {"a.b=3", "d.e=4"}), (std::vector<std::string>{"a.b=3", "a.bc=2", "d.e=4"}));
+  EXPECT_EQ(Merge({"a.bc=1", "a.b=2"}, {"a.b=3", "d.e=4"}), (std::vector<std::string>{"a.bc=1", "a.b=3", "d.e=4"}));
 }
 
 // Two cells of a second: one trains, one leaves the finite numbers.

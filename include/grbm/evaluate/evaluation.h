@@ -84,6 +84,9 @@ struct Score {
   double high = std::numeric_limits<double>::quiet_NaN();
 };
 
+// "12.34 ± 0.05": two digits of the error decide; "between 1.2 and 1.3" where there is only an interval.
+std::string ScoreText(const Score& score);
+
 // One metric is one file, src/evaluate/metric_*.cc, and one line in the table of metrics.cc.
 struct Metric {
   std::string_view name;
