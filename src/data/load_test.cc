@@ -225,6 +225,26 @@ TEST(Mixtures, AreASourceOfData) {
   EXPECT_THROW(LoadDataset({.source = "gmm-iso", .resize = 2}), ConfigError);
 }
 
+TEST(Strokes, AreImagesWithoutAFile) {
+  const Dataset strokes = LoadDataset({.source = "strokes", .subset = 20});
+  EXPECT_EQ(strokes.rows(), 20);
+  EXPECT_EQ(strokes.shape(), (ImageShape{28, 28, 1}));
+  EXPECT_TRUE(strokes.is_8bit());
+  EXPECT_EQ(LoadDataset({.source = "strokes", .subset = 40}).Read(0, 20), strokes.ReadAll());  // row i is row i
+  EXPECT_NE(LoadDataset({.source = "strokes", .subset = 20, .subset_seed = 2}).ReadAll(), strokes.ReadAll());
+  EXPECT_EQ(LoadDataset({.source = "strokes", .resize = 14}).shape(), (ImageShape{14, 14, 1}));
+  EXPECT_EQ(LoadDataset({.source = "strokes"}).rows(), 1000);
+  EXPECT_THROW(LoadDataset({.source = "strokes", .split = "test"}), ConfigError);
+  const Matrix rows = strokes.ReadAll();
+  for (Index r = 0; r < rows.rows(); ++r) {
+    // Black at the border, a white line within: it covers between 2 % and 40 % of the image.
+    EXPECT_EQ(rows(r, 0), 0);
+    const auto white = std::ranges::count(rows.row(r), 255.0f);
+    EXPECT_GE(white, 784 * 2 / 100) << r;
+    EXPECT_LE(white, 784 * 40 / 100) << r;
+  }
+}
+
 TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   DataOptions options;
   std::vector<std::string_view> names;

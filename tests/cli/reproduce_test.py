@@ -100,10 +100,10 @@ class Pages(ProgramTest):
                 for other in (svg, f"{pdf}.png"):
                     again = Image.open(other).convert("RGB")
                     self.assertLess(abs(again.width - png.shape[1]) + abs(again.height - png.shape[0]), 6, stem)
-                    # The same drawing: small copies of both agree.
-                    small = [pixels(Image.fromarray(png.astype(numpy.uint8)).resize((64, 64), Image.Resampling.BOX)),
-                             pixels(again.resize((64, 64), Image.Resampling.BOX))]
-                    self.assertLess(abs(small[0] - small[1]).mean(), 6, stem)
+                    # The same drawing: small copies agree within 1.7; those of two figures differ by 8 and more.
+                    small = [pixels(Image.fromarray(png.astype(numpy.uint8)).resize((16, 16), Image.Resampling.BOX)),
+                             pixels(again.resize((16, 16), Image.Resampling.BOX))]
+                    self.assertLess(abs(small[0] - small[1]).mean(), 3, stem)
 
     def test_the_animation_moves(self):
         animation = Image.open(self.out / "sampling" / "sampling.gif")
