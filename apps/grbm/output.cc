@@ -9,6 +9,7 @@
 
 #include "grbm/model/energy.h"
 #include "grbm/report/image.h"
+#include "grbm/report/samples.h"
 #include "grbm/train/config.h"
 
 namespace grbm::app {
@@ -59,19 +60,10 @@ void CheckImages(const std::string& path, const ModelFile& file) {
 }
 
 void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns) {
-  GridOptions options;
+  GridOptions options = ShownRange(file, frames.back());
   options.columns = columns;
   options.scale = std::max<Index>(1, 56 / std::max(file.image_shape.height, file.image_shape.width));
   options.gap = 2;
-  const auto bits = file.provenance.find("bits");
-  if (bits != file.provenance.end() && bits->second == "8") {
-    options.low = 0;
-    options.high = 255;
-  } else {
-    const auto [low, high] = std::ranges::minmax(frames.back().values());
-    options.low = low;
-    options.high = high > low ? high : low + 1;
-  }
   std::vector<Image> images;
   for (const Matrix& frame : frames) images.push_back(ImageGrid(frame, file.image_shape, options));
   if (Ending(path) == ".gif") {

@@ -24,6 +24,7 @@ enum class Part : std::uint32_t {
   kPseudo = 9,
   kSteps = 10,
   kReference = 11,
+  kPictures = 12,
 };
 inline std::uint64_t PartSeed(std::uint64_t seed, Part part) {
   const PhiloxWords words = Stream(seed, Purpose::kEvaluate).Words(0, static_cast<std::uint32_t>(part), 0);

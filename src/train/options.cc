@@ -54,6 +54,10 @@ std::vector<Field> CheckpointOptions::Fields() {
       {"every_steps", &every_steps, "updates between checkpoints; 0: by time only", natural},
       {"every_seconds", &every_seconds, "seconds between checkpoints; 0: by updates only", natural},
       {"keep", &keep, "how many checkpoints to keep", {.min = 1, .max = 1e6}},
+      {"pictures",
+       &pictures,
+       "pictures of samples from noise that are kept over the run, more of them at its start; 0: none",
+       {.min = 0, .max = 1e4}},
   };
 }
 

@@ -10,14 +10,17 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
+#include "evaluate/common.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
 #include "grbm/data/batches.h"
 #include "grbm/data/standardize.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/backend.h"
+#include "grbm/report/samples.h"
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
 
@@ -30,10 +33,32 @@ using json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMetricsLines = 2000;
 
-std::string ConfigPath(const std::string& folder) { return folder + "/config.toml"; }
-std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
-std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
+// Of each picture: images, or points of the plane.
+constexpr Index kPictureImages = 64;
+constexpr Index kPicturePoints = 256;
+
 std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
+
+// After which updates a picture is drawn: `count` of them, or fewer in short runs, evenly on a logarithmic scale; the last
+// is the last of the run.
+std::set<std::uint64_t> PictureUpdates(std::uint64_t total, std::int64_t count) {
+  std::set<std::uint64_t> updates;
+  for (std::int64_t k = 1; k <= count; ++k) {
+    const double share = static_cast<double>(k) / static_cast<double>(count);
+    updates.insert(std::clamp<std::uint64_t>(std::llround(std::pow(static_cast<double>(total), share)), 1, total));
+  }
+  return updates;
+}
+
+// The same chains at every picture, so that they can be followed from one to the next.
+void WritePicture(const ModelFile& file, const std::string& folder, std::uint64_t update, std::uint64_t seed,
+                  ThreadPool& pool) {
+  if (!HasPictures(file)) return;
+  const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
+  const Matrix samples = DrawSamples(file, count, PartSeed(seed, Part::kPictures), pool);
+  const Picture picture = DrawPicture(file, samples);
+  WriteFileAtomically(fmt::format("{}/{:012}{}", folder, update, picture.ending), picture.contents);
+}
 
 // Named numbers, in order.
 using Values = std::vector<std::pair<std::string, double>>;
@@ -146,6 +171,12 @@ void Prepare(const RunRequest& request, const Dataset& data, ThreadPool& pool) {
 
 }  // namespace
 
+std::string ConfigPath(const std::string& folder) { return folder + "/config.toml"; }
+std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
+std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
+std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+std::string PictureFolder(const std::string& folder) { return folder + "/samples"; }
+
 RunRequest ReadRun(const std::string& folder) {
   if (!fs::exists(ManifestPath(folder))) {
     throw ConfigError(fmt::format("{}: there is no run here to resume: manifest.json is missing", folder));
@@ -194,6 +225,7 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   PruneCheckpoints(checkpoints, config.checkpoint.keep);
   RemoveLeftovers(checkpoints);
   RemoveLeftovers(request.folder);
+  RemoveLeftovers(PictureFolder(request.folder));
   MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates());
 
   const auto model_file = [&]() -> ModelFile {
@@ -210,10 +242,13 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   const auto save = [&] {
     const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
     WriteCheckpoint(path, trainer.State());
-    WriteModel(request.folder + "/model.safetensors", model_file());
+    WriteModel(ModelPath(request.folder), model_file());
     PruneCheckpoints(checkpoints, config.checkpoint.keep);
     observer.OnCheckpoint(path);
   };
+
+  const std::set<std::uint64_t> pictures = PictureUpdates(trainer.total_updates(), config.checkpoint.pictures);
+  if (!pictures.empty()) MakeFolder(PictureFolder(request.folder));
 
   observer.OnStart(trainer, data.rows());
   const auto log_every = static_cast<std::uint64_t>(
@@ -228,6 +263,10 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
     const bool evaluate = curves && (metrics.update % evaluate_every == 0 || trainer.done());
     if (evaluate || metrics.update % log_every == 0 || trainer.done()) {
       metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
+    }
+    // Before the checkpoint: what is after one is not made again.
+    if (pictures.contains(metrics.update)) {
+      WritePicture(model_file(), PictureFolder(request.folder), metrics.update, request.seed, pool);
     }
     observer.OnUpdate(metrics);
     if (metrics.batch.unstable_units > 2 * warned_unstable) {

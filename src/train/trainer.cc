@@ -15,14 +15,8 @@ namespace {
 // A variance this many times the initial one has run away: data in the model's units have variances of about 1.
 constexpr double kRunaway = 1e6;
 
-std::uint64_t TotalUpdates(const Trainer::Setup& setup) {
-  const double updates =
-      setup.train.epochs * static_cast<double>(setup.rows) / static_cast<double>(setup.train.batch_size);
-  if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
-    throw ConfigError(fmt::format("train: epochs = {}: that is {:.3g} updates, more than the random streams can number",
-                                  setup.train.epochs, updates));
-  }
-  return static_cast<std::uint64_t>(std::ceil(updates));
+double Updates(const TrainOptions& train, std::uint64_t rows) {
+  return train.epochs * static_cast<double>(rows) / static_cast<double>(train.batch_size);
 }
 
 void CheckSetup(const Trainer::Setup& setup) {
@@ -37,6 +31,11 @@ void CheckSetup(const Trainer::Setup& setup) {
                     setup.train.start_temperature));
   }
   if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
+  const double updates = Updates(setup.train, setup.rows);
+  if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
+    throw ConfigError(fmt::format("train: epochs = {}: that is {:.3g} updates, more than the random streams can number",
+                                  setup.train.epochs, updates));
+  }
 }
 
 double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
@@ -54,11 +53,15 @@ std::string Advice(const TrainOptions& train) {
 
 }  // namespace
 
+std::uint64_t TotalUpdates(const TrainOptions& train, std::uint64_t rows) {
+  return static_cast<std::uint64_t>(std::ceil(Updates(train, rows)));
+}
+
 Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
     : setup_((CheckSetup(setup), setup)),
       read_(std::move(read)),
       pool_(pool),
-      total_(TotalUpdates(setup)),
+      total_(TotalUpdates(setup.train, setup.rows)),
       model_(Model::Initial(setup.visible, setup.model.hidden, setup.seed, setup.model.initial_variance,
                             setup.model.variance_floor)),
       contrastive_(setup.train, setup.seed, pool),

@@ -50,6 +50,7 @@ struct CheckpointOptions {
   std::int64_t every_steps = 0;
   double every_seconds = 60;
   std::int64_t keep = 2;
+  std::int64_t pictures = 16;
 
   std::vector<Field> Fields();
   bool operator==(const CheckpointOptions&) const = default;

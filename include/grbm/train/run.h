@@ -5,6 +5,7 @@
 //   manifest.json      version, seed, CPU target, BLAS, threads, data
 //   metrics.jsonl      one line per logged update; no times, so that runs can be compared byte by byte
 //   checkpoints/       the newest few
+//   samples/           pictures of samples from noise over training, named after their update
 //   model.safetensors  the model as of the last checkpoint; at the end, the result
 #pragma once
 
@@ -16,6 +17,13 @@
 #include "grbm/train/trainer.h"
 
 namespace grbm {
+
+// The places in a run's folder.
+std::string ConfigPath(const std::string& folder);
+std::string ManifestPath(const std::string& folder);
+std::string MetricsPath(const std::string& folder);
+std::string ModelPath(const std::string& folder);
+std::string PictureFolder(const std::string& folder);
 
 struct RunRequest {
   Config config;

@@ -34,6 +34,9 @@ struct TrainState {
   std::optional<Chains> chains;     // of persistent contrastive divergence
 };
 
+// How many updates a run of so many rows makes.
+std::uint64_t TotalUpdates(const TrainOptions& train, std::uint64_t rows);
+
 class Trainer {
  public:
   // Writes rows of data, in the model's units, for an update: out is batch_size × visible.
