@@ -33,6 +33,8 @@ void AddDensity(CLI::App& app, Common& common, Action& action);
 void AddBench(CLI::App& app, Common& common, Action& action);
 void AddEvaluate(CLI::App& app, Common& common, Action& action);
 void AddReproduce(CLI::App& app, Common& common, Action& action);
+void AddReport(CLI::App& app, Common& common, Action& action);
+void AddDashboard(CLI::App& app, Common& common, Action& action);
 void AddCompletion(CLI::App& app, Common& common, Action& action);
 
 }  // namespace grbm::app

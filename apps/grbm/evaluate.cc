@@ -32,28 +32,6 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
-// One bar per part of the work.
-class Bars {
- public:
-  explicit Bars(bool quiet) : quiet_(quiet) {}
-
-  void Show(std::string_view part, Index done, Index total) {
-    if (part != part_ || done < last_) {
-      part_ = part;
-      progress_ = std::make_unique<Progress>(part_, quiet_);
-      progress_->Start(0, static_cast<std::uint64_t>(total));
-    }
-    last_ = done;
-    progress_->Update(static_cast<std::uint64_t>(done), "");
-    if (done == total) part_.clear();
-  }
-
- private:
-  bool quiet_;
-  std::string part_;
-  Index last_ = 0;
-  std::unique_ptr<Progress> progress_;
-};
 
 void PrintTable(const std::vector<MetricScores>& metrics) {
   std::size_t name_width = 0;
@@ -77,25 +55,6 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
       fmt::print("{}\n", line);
     }
   }
-}
-
-nlohmann::ordered_json ToJson(const std::vector<MetricScores>& metrics) {
-  nlohmann::ordered_json object;
-  for (const MetricScores& metric : metrics) {
-    for (const Score& score : metric.scores) {
-      nlohmann::ordered_json entry;
-      const auto put = [&](const char* key, double value) {
-        if (!std::isnan(value)) entry[key] = value;
-      };
-      put("value", score.estimate.value);
-      put("error", score.estimate.error);
-      put("low", score.low);
-      put("high", score.high);
-      if (!score.note.empty()) entry["note"] = score.note;
-      object[metric.name][score.name] = entry;
-    }
-  }
-  return object;
 }
 
 int EvaluateModel(const Arguments& a, const Common& common) {
@@ -137,7 +96,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     object["hidden"] = model.hidden();
     object["temperature"] = temperature;
     object["seed"] = common.seed;
-    object.update(ToJson(metrics));
+    object.update(nlohmann::ordered_json::parse(ScoresJson(metrics)));
     fmt::print("{}\n", object.dump());
     return 0;
   }

@@ -40,10 +40,11 @@ int Run(int argc, char** argv) {
   app.footer("Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
   Common common;
   Action action;
-  for (const auto add : {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
-                         grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate,
-                         grbm::app::AddInfo, grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert,
-                         grbm::app::AddBench, grbm::app::AddReproduce, grbm::app::AddCompletion}) {
+  for (const auto add :
+       {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
+        grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate, grbm::app::AddInfo,
+        grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddBench, grbm::app::AddReproduce,
+        grbm::app::AddReport, grbm::app::AddDashboard, grbm::app::AddCompletion}) {
     add(app, common, action);
   }
   for (CLI::App* command : app.get_subcommands({})) {

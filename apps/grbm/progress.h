@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace grbm::app {
 
@@ -36,6 +38,29 @@ class Progress {
   std::uint64_t total_ = 0;
   Clock::time_point start_;
   Clock::time_point shown_;
+};
+
+// One bar per part of the work.
+class Bars {
+ public:
+  explicit Bars(bool quiet) : quiet_(quiet) {}
+
+  void Show(std::string_view part, std::int64_t done, std::int64_t total) {
+    if (part != part_ || done < last_) {
+      part_ = part;
+      progress_ = std::make_unique<Progress>(part_, quiet_);
+      progress_->Start(0, static_cast<std::uint64_t>(total));
+    }
+    last_ = done;
+    progress_->Update(static_cast<std::uint64_t>(done), "");
+    if (done == total) part_.clear();
+  }
+
+ private:
+  bool quiet_;
+  std::string part_;
+  std::int64_t last_ = 0;
+  std::unique_ptr<Progress> progress_;
 };
 
 }  // namespace grbm::app

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "evaluate/common.h"
 #include "evaluate/metrics.h"
@@ -133,6 +134,25 @@ std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std
     }
   }
   return results;
+}
+
+std::string ScoresJson(const std::vector<MetricScores>& metrics) {
+  nlohmann::ordered_json object = nlohmann::ordered_json::object();
+  for (const MetricScores& metric : metrics) {
+    for (const Score& score : metric.scores) {
+      nlohmann::ordered_json entry;
+      const auto put = [&](const char* key, double value) {
+        if (!std::isnan(value)) entry[key] = value;
+      };
+      put("value", score.estimate.value);
+      put("error", score.estimate.error);
+      put("low", score.low);
+      put("high", score.high);
+      if (!score.note.empty()) entry["note"] = score.note;
+      object[metric.name][score.name] = entry;
+    }
+  }
+  return object.dump();
 }
 
 }  // namespace grbm

@@ -57,7 +57,8 @@ Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOption
   const std::vector<double> accepted =
       Sampler(file.model, sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &traces);
   return {Diagnose(traces.energy()), Diagnose(traces.activity()),
-          std::accumulate(accepted.begin(), accepted.end(), 0.0) / static_cast<double>(accepted.size())};
+          std::accumulate(accepted.begin(), accepted.end(), 0.0) / static_cast<double>(accepted.size()),
+          traces.energy()};
 }
 
 StepsCurve MeasureSteps(const ModelFile& file, const QuickFeatures& quick, ConstMatrix features, std::int64_t max_steps,

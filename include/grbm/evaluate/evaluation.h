@@ -106,4 +106,7 @@ struct MetricScores {
 // name that is unknown or cannot be had.
 std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std::string>& names = {});
 
+// {metric: {score: {value, error, low, high, note}}}; what is unknown is left out.
+std::string ScoresJson(const std::vector<MetricScores>& metrics);
+
 }  // namespace grbm

@@ -23,6 +23,7 @@ struct Mixing {
   Diagnostics energy;    // of the marginal energy, all chains together
   Diagnostics activity;  // of the share of hidden units that are on
   double acceptance = 1;
+  BasicMatrix<double> energies;  // chains × steps after the first half; even chains are those from data
 };
 // data: rows in the model's units; chains start from rows spread over them.
 Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOptions& options, ThreadPool& pool,

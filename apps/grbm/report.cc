@@ -1,0 +1,48 @@
+// grbm report: runs as one HTML file.
+#include "grbm/dashboard/report.h"
+
+#include <memory>
+
+#include "grbm/core/file.h"
+#include "output.h"
+#include "progress.h"
+
+namespace grbm::app {
+
+namespace {
+
+int Report(const ReportRequest& request, const std::string& out, const Common& common) {
+  CheckOutput(out, {".html"});
+  ThreadPool pool(common.threads);
+  Bars bars(common.quiet || common.json);
+  const std::string html =
+      MakeReport(request, pool, [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });
+  WriteFileAtomically(out, html);
+  PrintResults(common, {{"report", out},
+                        {"runs", static_cast<std::int64_t>(request.runs.size())},
+                        {"bytes", static_cast<std::int64_t>(html.size())}});
+  return 0;
+}
+
+}  // namespace
+
+void AddReport(CLI::App& app, Common& common, Action& action) {
+  CLI::App* command = app.add_subcommand("report", "Show a run, or compare runs, in one HTML file");
+  const auto request = std::make_shared<ReportRequest>();
+  const auto out = std::make_shared<std::string>();
+  const auto fast = std::make_shared<bool>();
+  command->add_option("RUN", request->runs, "Folders of runs, finished or not")->required();
+  command->add_option("-o,--out", *out, "The page (.html): one file, which loads nothing else")->required();
+  command->add_flag("--fast", *fast, "Leave out mixing and distances, which read the data");
+  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
+  command->add_option("--seed", request->seed, "Seed of all random numbers")->capture_default_str();
+  command->footer("Example: grbm report runs/mnist runs/mnist-2 -o report.html");
+  command->callback([=, &common, &action] {
+    action = [=, &common] {
+      request->measure = !*fast;
+      return Report(*request, *out, common);
+    };
+  });
+}
+
+}  // namespace grbm::app

@@ -1,0 +1,34 @@
+// What can be drawn and measured of a run's model, as the page reads it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "dashboard/run_view.h"
+#include "grbm/core/options.h"
+#include "grbm/core/parallel.h"
+#include "grbm/evaluate/estimate.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm {
+
+// {updates, visible, hidden, sampler, variances, filters, chain}: all that needs no data.
+nlohmann::ordered_json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool,
+                                     const EvaluationProgress& progress = {});
+
+// {mixing, quick}, from the data of the model's run; {note} where these cannot be had.
+nlohmann::ordered_json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool,
+                                    const EvaluationProgress& progress = {});
+
+// Samples that someone asks for while looking on.
+struct FreshOptions {
+  std::int64_t steps = 100;
+  double temperature = 1;
+  std::int64_t seed = 1;
+
+  std::vector<Field> Fields();
+};
+// {image} or {points}, with {seconds}. Throws ConfigError for options out of range, and for rows that cannot be shown.
+nlohmann::ordered_json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& pool);
+
+}  // namespace grbm

@@ -1,0 +1,221 @@
+#include "dashboard/run_view.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+#include "grbm/train/run.h"
+#include "store/options_json.h"
+
+namespace grbm {
+
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+constexpr std::size_t kMetricsPoints = 4000;
+constexpr std::size_t kMaxPictures = 1000;
+
+std::string Base64(std::string_view bytes) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    const auto byte = [&](std::size_t k) {
+      return i + k < bytes.size() ? static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i + k])) : 0u;
+    };
+    const std::uint32_t word = byte(0) << 16 | byte(1) << 8 | byte(2);
+    text += kDigits[word >> 18];
+    text += kDigits[word >> 12 & 63];
+    text += i + 1 < bytes.size() ? kDigits[word >> 6 & 63] : '=';
+    text += i + 2 < bytes.size() ? kDigits[word & 63] : '=';
+  }
+  return text;
+}
+
+// An identity and a size: a file that was replaced has another identity.
+struct FileState {
+  std::uint64_t inode = 0;
+  std::uint64_t size = 0;
+  std::int64_t time = 0;  // of the last change, in nanoseconds
+};
+
+std::optional<FileState> Look(const RunFolder& run, const fs::path& file) {
+  struct ::stat found {};
+  if (!run.Has(file) || ::stat(file.c_str(), &found) != 0) return std::nullopt;
+  return FileState{found.st_ino, static_cast<std::uint64_t>(found.st_size),
+                   found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec};
+}
+
+template <typename Number>
+bool ParseNumber(std::string_view text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// The whole lines of a file from an offset on, and where they end.
+std::pair<std::string, std::uint64_t> ReadLines(const fs::path& path, std::uint64_t offset) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(offset));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t end = text.rfind('\n');
+  text.resize(end == std::string::npos ? 0 : end + 1);
+  return {text, offset + text.size()};
+}
+
+// Lines of numbers as columns. Evaluations, which have a standard error, are all kept, and so is the last line.
+json Columns(std::string_view text) {
+  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  const std::size_t stride = (lines + kMetricsPoints - 1) / kMetricsPoints;
+  json columns = json::object();
+  std::size_t rows = 0;
+  for (std::size_t k = 0; !text.empty(); ++k) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() + 1);
+    if (k % stride != 0 && !text.empty() && line.find("_error\"") == std::string_view::npos) continue;
+    const json entry = json::parse(line, nullptr, false);
+    if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number()) continue;
+    for (const auto& [name, value] : entry.items()) {
+      json& column = columns[name];
+      while (column.size() < rows) column.push_back(nullptr);
+      column.push_back(value.is_number() ? value : json());
+    }
+    ++rows;
+  }
+  for (auto& column : columns) {
+    while (column.size() < rows) column.push_back(nullptr);
+  }
+  return columns;
+}
+
+std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
+  std::uint64_t update = 0;
+  const std::string ending = path.extension().string();
+  if ((ending != ".png" && ending != ".json") || !ParseNumber(path.stem().string(), update)) return std::nullopt;
+  return update;
+}
+
+// What `grbm evaluate --json` printed, if it was kept: {metric: {score: {value, error, ...}}}.
+json ReadEvaluation(const RunFolder& run) {
+  const fs::path path = run.path / "evaluation.json";
+  json scores = json::object();
+  if (!run.Has(path)) return scores;
+  const json text = json::parse(ReadFile(path.string()), nullptr, false);
+  if (!text.is_object()) return scores;
+  for (const auto& [name, value] : text.items()) {
+    if (value.is_object()) scores[name] = value;
+  }
+  return scores;
+}
+
+}  // namespace
+
+bool RunFolder::Has(const fs::path& file) const {
+  std::error_code error;
+  const fs::path real = fs::canonical(file, error);
+  if (error) return false;
+  return root.empty() || std::ranges::mismatch(root, real).in1 == root.end();
+}
+
+std::vector<RunFolder> ListRuns(const fs::path& root) {
+  std::error_code error;
+  const auto holds_run = [](const RunFolder& run) { return run.Has(ManifestPath(run.path.string())); };
+  const RunFolder itself{root.filename().string(), root, root};
+  if (holds_run(itself)) return {itself};
+  std::vector<RunFolder> runs;
+  for (const auto& entry : fs::directory_iterator(root, error)) {
+    RunFolder run{entry.path().filename().string(), entry.path(), root};
+    if (holds_run(run)) runs.push_back(std::move(run));
+  }
+  std::ranges::sort(runs, {}, &RunFolder::name);
+  return runs;
+}
+
+std::string PngUri(std::string_view png) { return "data:image/png;base64," + Base64(png); }
+
+std::string FileToken(const RunFolder& run, const fs::path& file) {
+  const auto state = Look(run, file);
+  return state ? fmt::format("{}-{}-{}", state->inode, state->size, state->time) : "";
+}
+
+json ReadMetrics(const RunFolder& run, const std::string& token) {
+  const std::string path = MetricsPath(run.path.string());
+  const auto state = Look(run, path);
+  if (!state) return {{"token", ""}, {"from_start", true}, {"columns", json::object()}};
+  // A token is the file's identity and the end of what was read.
+  FileState known;
+  const std::size_t dash = token.find('-');
+  const bool goes_on = dash != std::string::npos && ParseNumber(std::string_view(token).substr(0, dash), known.inode) &&
+                       ParseNumber(std::string_view(token).substr(dash + 1), known.size) &&
+                       known.inode == state->inode && known.size <= state->size;
+  const auto [text, end] = ReadLines(path, goes_on ? known.size : 0);
+  return {{"token", fmt::format("{}-{}", state->inode, end)}, {"from_start", !goes_on}, {"columns", Columns(text)}};
+}
+
+std::optional<fs::path> PicturePath(const RunFolder& run, std::string_view update) {
+  std::uint64_t number = 0;
+  if (!ParseNumber(update, number)) return std::nullopt;
+  for (const char* ending : {".png", ".json"}) {
+    const fs::path path = fs::path(PictureFolder(run.path.string())) / fmt::format("{:012}{}", number, ending);
+    if (run.Has(path)) return path;
+  }
+  return std::nullopt;
+}
+
+json ListPictures(const RunFolder& run, Pictures pictures) {
+  std::vector<std::uint64_t> updates;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(PictureFolder(run.path.string()), error)) {
+    const auto update = PictureUpdate(entry.path());
+    if (update && updates.size() < kMaxPictures) updates.push_back(*update);
+  }
+  std::ranges::sort(updates);
+  json list = json::array();
+  for (const std::uint64_t update : updates) {
+    const auto path = PicturePath(run, std::to_string(update));
+    if (!path) continue;
+    json picture = {{"update", update}};
+    if (path->extension() == ".json") {
+      picture["points"] = json::parse(ReadFile(path->string()), nullptr, false);
+      if (!picture["points"].is_array()) continue;
+    } else if (pictures == Pictures::kInside) {
+      picture["image"] = PngUri(ReadFile(path->string()));
+    } else {
+      picture["image"] = fmt::format("pictures/{}", update);
+    }
+    list.push_back(std::move(picture));
+  }
+  return list;
+}
+
+json DescribeRun(const RunFolder& run, Pictures pictures) {
+  const std::string folder = run.path.string();
+  for (const std::string& path : {ConfigPath(folder), ManifestPath(folder)}) {
+    if (!run.Has(path)) {
+      throw DataError(
+          fmt::format("{}: there is no run here: {} is missing", folder, fs::path(path).filename().string()));
+    }
+  }
+  RunRequest request = ReadRun(folder);
+  json described = {{"name", run.name}, {"seed", request.seed}};
+  const json manifest = json::parse(ReadFile(ManifestPath(folder)), nullptr, false);
+  described["manifest"] = manifest;
+  std::uint64_t rows = 0;
+  if (manifest.contains("data") && manifest["data"].is_object()) rows = manifest["data"].value("rows", rows);
+  described["total"] = TotalUpdates(request.config.train, rows);
+  for (const Config::Section& section : request.config.Sections()) {
+    described["settings"][std::string(section.name)] = OptionsToJson(section.fields);
+  }
+  described["metrics"] = ReadMetrics(run, "");
+  described["pictures"] = ListPictures(run, pictures);
+  described["evaluation"] = ReadEvaluation(run);
+  return described;
+}
+
+}  // namespace grbm

@@ -1,0 +1,269 @@
+// One chart that can be pointed at, zoomed by dragging, and used by keyboard.
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { cssColor, format, h } from "./dom";
+
+export interface Line {
+  name: string;
+  /** A custom property of the style. */
+  color: string;
+  x: number[];
+  y: (number | null)[];
+  /** The edges of a band about y. */
+  low?: (number | null)[];
+  high?: (number | null)[];
+  steps?: boolean;
+  faint?: boolean;
+}
+
+export interface ChartOptions {
+  title: string;
+  help?: string;
+  xLabel: string;
+  log?: boolean;
+  canLog?: boolean;
+  smooth?: boolean;
+  /** Charts of one group share the place that is pointed at, and the zoom. */
+  group?: string;
+  xText?: (x: number) => string;
+  tick?: (x: number) => string;
+}
+
+const HEIGHT = 210;
+const charts = new Set<Chart>();
+
+/** An exponential mean whose reach grows with the number of points. */
+function smoothed(y: (number | null)[]): (number | null)[] {
+  const reach = Math.max(1, y.length / 60);
+  const keep = Math.exp(-1 / reach);
+  let sum = 0;
+  let weight = 0;
+  return y.map((value) => {
+    if (value === null) return null;
+    sum = keep * sum + value;
+    weight = keep * weight + 1;
+    return sum / weight;
+  });
+}
+
+export class Chart {
+  readonly root: HTMLElement;
+  private readonly area: HTMLElement;
+  private readonly tip: HTMLElement;
+  private readonly latest: HTMLElement;
+  private readonly reset: HTMLButtonElement;
+  private plot: uPlot | undefined;
+  private lines: Line[] = [];
+  private shape = "";
+  private zoomed = false;
+  private log: boolean;
+  private readonly observer: ResizeObserver;
+
+  constructor(private readonly options: ChartOptions) {
+    this.log = options.log ?? false;
+    this.latest = h("span", { class: "latest" });
+    this.reset = h("button", { class: "small", hidden: true, onclick: () => this.unzoom() }, "Reset zoom");
+    const logButton = options.canLog
+      ? h("button", { class: "small", "aria-pressed": String(this.log), "aria-label": `${options.title}: logarithmic scale` }, "log")
+      : null;
+    logButton?.addEventListener("click", () => {
+      this.log = !this.log;
+      logButton.setAttribute("aria-pressed", String(this.log));
+      this.rebuild();
+    });
+    this.tip = h("div", { class: "tip", hidden: true, "aria-live": "polite" });
+    this.area = h("div", {
+      class: "plot", tabindex: 0, role: "group",
+      "aria-label": `Chart: ${options.title}. Arrow keys move along it, plus and minus zoom, zero shows all.`,
+    }, this.tip);
+    this.area.addEventListener("keydown", (event) => this.onKey(event));
+    this.area.addEventListener("blur", () => this.plot?.setCursor({ left: -10, top: -10 }));
+    this.root = h("section", { class: "card chart" },
+      h("header", {}, h("h3", { title: options.help }, options.title), this.latest, this.reset, logButton), this.area);
+    this.observer = new ResizeObserver(() => this.resize());
+    this.observer.observe(this.area);
+    charts.add(this);
+  }
+
+  destroy(): void {
+    this.observer.disconnect();
+    this.plot?.destroy();
+    charts.delete(this);
+    this.root.remove();
+  }
+
+  /** New values; a zoom stays as it is. */
+  set(lines: Line[]): void {
+    this.lines = lines;
+    const shape = lines.map((line) => `${line.name} ${line.color} ${line.low ? 1 : 0}`).join("|");
+    if (!this.plot || shape !== this.shape) {
+      this.shape = shape;
+      this.rebuild();
+    } else {
+      this.plot.setData(this.data(), !this.zoomed);
+      if (this.zoomed) this.plot.redraw();
+    }
+    const shown = lines.filter((line) => !line.faint);
+    this.latest.textContent = shown.length === 1 ? format(shown[0]!.y.filter((v) => v !== null).pop()) : "";
+  }
+
+  rebuild(): void {
+    this.plot?.destroy();
+    this.plot = undefined;
+    this.zoomed = false;
+    this.reset.hidden = true;
+    if (this.lines.length === 0) return;
+    const width = Math.max(200, this.area.clientWidth || 400);
+    this.plot = new uPlot(this.plotOptions(width), this.data(), this.area);
+    this.area.append(this.tip);
+  }
+
+  private resize(): void {
+    const width = this.area.clientWidth;
+    if (this.plot && width > 0 && width !== this.plot.width) this.plot.setSize({ width, height: HEIGHT });
+  }
+
+  private usesSmooth(line: Line): boolean {
+    return (this.options.smooth ?? false) && !line.low && line.y.length > 150;
+  }
+
+  /** Per line: its values, then its smoothed values or the edges of its band. */
+  private data(): uPlot.AlignedData {
+    const positive = (y: (number | null)[]) => (this.log ? y.map((v) => (v !== null && v > 0 ? v : null)) : y);
+    const tables = this.lines.map((line) => {
+      const columns = [line.x, positive(line.y)];
+      if (line.low && line.high) columns.push(positive(line.low), positive(line.high));
+      else if (this.usesSmooth(line)) columns.push(positive(smoothed(line.y)));
+      return columns as unknown as uPlot.AlignedData;
+    });
+    return tables.length === 1 ? tables[0]! : uPlot.join(tables);
+  }
+
+  private plotOptions(width: number): uPlot.Options {
+    const text = cssColor("--muted");
+    const grid = { stroke: cssColor("--grid"), width: 1 };
+    const font = "11px system-ui, sans-serif";
+    const series: uPlot.Series[] = [{}];
+    const bands: uPlot.Band[] = [];
+    for (const line of this.lines) {
+      const color = cssColor(line.color);
+      const smooth = this.usesSmooth(line);
+      const paths = line.steps ? uPlot.paths.stepped!({ align: 1 }) : null;
+      series.push({
+        label: line.name, stroke: smooth || line.faint ? color + "55" : color, width: smooth || line.faint ? 1 : 2,
+        spanGaps: true, points: { show: line.x.length < 3, size: 5 }, ...(paths ? { paths, fill: color + "22" } : {}),
+      });
+      if (line.low) {
+        const edge = { stroke: "transparent", spanGaps: true, points: { show: false } };
+        series.push({ ...edge }, { ...edge });
+        bands.push({ series: [series.length - 1, series.length - 2], fill: color + "30" });
+      } else if (smooth) {
+        series.push({ stroke: color, width: 2, spanGaps: true, points: { show: false } });
+      }
+    }
+    const tick = this.options.tick;
+    return {
+      width, height: HEIGHT, series, bands, legend: { show: false },
+      padding: [8, 12, 0, 0],
+      scales: { x: { time: false }, y: { distr: this.log ? 3 : 1 } },
+      axes: [
+        { stroke: text, font, grid, ticks: grid, size: 44, label: this.options.xLabel, labelFont: font, labelSize: 16,
+          values: (_, splits) => splits.map((v) => (tick ? tick(v) : format(v))) },
+        { stroke: text, font, grid, ticks: grid, size: 54,
+          values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))) },
+      ],
+      cursor: {
+        drag: { x: true, y: false },
+        ...(this.options.group ? { sync: { key: this.options.group, setSeries: false } } : {}),
+      },
+      hooks: {
+        setCursor: [(u) => this.showTip(u)],
+        setScale: [(u, key) => key === "x" && this.noteZoom(u)],
+      },
+    };
+  }
+
+  private noteZoom(u: uPlot): void {
+    const x = u.data[0];
+    const { min, max } = u.scales["x"]!;
+    if (x.length < 2 || min === undefined || max === undefined) return;
+    this.zoomed = min > x[0]! || max < x[x.length - 1]!;
+    this.reset.hidden = !this.zoomed;
+  }
+
+  private unzoom(): void {
+    const group = this.options.group;
+    for (const chart of charts) {
+      if (chart !== this && (!group || chart.options.group !== group)) continue;
+      const x = chart.plot?.data[0];
+      if (x && x.length > 1) chart.plot!.setScale("x", { min: x[0]!, max: x[x.length - 1]! });
+    }
+  }
+
+  private showTip(u: uPlot): void {
+    const at = u.cursor.idx;
+    const left = u.cursor.left ?? -1;
+    if (at === null || at === undefined || left < 0) {
+      this.tip.hidden = true;
+      return;
+    }
+    const x = u.data[0][at]!;
+    const rows: HTMLElement[] = [];
+    let column = 1;
+    for (const line of this.lines) {
+      const values = u.data[column]!;
+      // Where runs were logged at other places, the last value before this one.
+      let k: number = at;
+      while (k > 0 && typeof values[k] !== "number") --k;
+      const dot = h("span", { class: "swatch" });
+      dot.style.background = `var(${line.color})`;
+      if (!line.faint) rows.push(h("div", {}, dot, `${line.name} `, h("b", {}, format(values[k]))));
+      column += line.low ? 3 : this.usesSmooth(line) ? 2 : 1;
+    }
+    const place = this.options.xText ? this.options.xText(x) : `${this.options.xLabel} ${format(x)}`;
+    this.tip.replaceChildren(h("div", { class: "place" }, place), ...rows);
+    this.tip.hidden = false;
+    const over = u.over.getBoundingClientRect();
+    const area = this.area.getBoundingClientRect();
+    const x0 = over.left - area.left + left;
+    const width = this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, x0 + 12 + width > area.width ? x0 - width - 12 : x0 + 12)}px`;
+    this.tip.style.top = `${over.top - area.top + 6}px`;
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    const u = this.plot;
+    if (!u) return;
+    const x = u.data[0];
+    const { min, max } = u.scales["x"]!;
+    if (x.length < 2 || min === undefined || max === undefined) return;
+    const inside = x.map((_, k) => k).filter((k) => x[k]! >= min! && x[k]! <= max!);
+    const step = Math.max(1, Math.round(inside.length / 50));
+    const moveTo = (k: number) => {
+      const at = Math.min(Math.max(k, inside[0]!), inside[inside.length - 1]!);
+      u.setCursor({ left: u.valToPos(x[at]!, "x"), top: u.over.clientHeight / 2 });
+    };
+    const now = u.cursor.left !== undefined && u.cursor.left >= 0 ? u.cursor.idx ?? inside[0]! : inside[0]! - step;
+    const zoom = (factor: number) => {
+      const centre = u.cursor.left !== undefined && u.cursor.left >= 0 ? u.posToVal(u.cursor.left, "x") : (min + max) / 2;
+      const low = Math.max(x[0]!, centre - (centre - min) * factor);
+      const high = Math.min(x[x.length - 1]!, centre + (max - centre) * factor);
+      if (high > low) u.setScale("x", { min: low, max: high });
+    };
+    const actions: Record<string, () => void> = {
+      ArrowRight: () => moveTo(now + step), ArrowLeft: () => moveTo(now - step),
+      Home: () => moveTo(inside[0]!), End: () => moveTo(inside[inside.length - 1]!),
+      "+": () => zoom(0.5), "=": () => zoom(0.5), "-": () => zoom(2), "0": () => this.unzoom(),
+      Escape: () => u.setCursor({ left: -10, top: -10 }),
+    };
+    const action = actions[event.key];
+    if (!action || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    action();
+  }
+}
+
+/** After a change of colours. */
+export function redrawCharts(): void {
+  for (const chart of charts) chart.rebuild();
+}
