@@ -26,7 +26,7 @@ constexpr Index kChainPoints = 256;
 constexpr Index kFreshImages = 64;
 constexpr Index kFilters = 100;
 constexpr std::int64_t kFrames = 32;
-constexpr double kBinsPerDecade = 20;
+constexpr double kBinsPerDecade = 50;
 constexpr Index kMeasureRows = 2000;
 constexpr Index kMeasureSamples = 500;
 

@@ -10,7 +10,6 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/train/run.h"
-#include "store/options_json.h"
 
 namespace grbm {
 
@@ -210,7 +209,10 @@ json DescribeRun(const RunFolder& run, Pictures pictures) {
   if (manifest.contains("data") && manifest["data"].is_object()) rows = manifest["data"].value("rows", rows);
   described["total"] = TotalUpdates(request.config.train, rows);
   for (const Config::Section& section : request.config.Sections()) {
-    described["settings"][std::string(section.name)] = OptionsToJson(section.fields);
+    json& values = described["settings"][std::string(section.name)];
+    for (const Field& field : section.fields) {
+      std::visit([&](const auto& value) { values[std::string(field.name)] = value; }, Value(field));
+    }
   }
   described["metrics"] = ReadMetrics(run, "");
   described["pictures"] = ListPictures(run, pictures);

@@ -57,7 +57,11 @@ std::vector<std::string> Split(const std::string& path) {
   return parts;
 }
 
-bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+bool IsLoopback(const std::string& host) {
+  in_addr address{};
+  return host == "localhost" || host == "::1" ||
+         (::inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == 127);
+}
 
 // "localhost" of "localhost:80", "::1" of "[::1]:80".
 std::string HostName(const std::string& header) {

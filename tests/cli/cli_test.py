@@ -14,7 +14,7 @@ from PIL import Image
 from support import TINY, ProgramTest, run
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
-            "convert", "reproduce", "completion"]
+            "convert", "reproduce", "report", "dashboard", "completion"]
 
 
 def png_pixels(path):
@@ -133,6 +133,20 @@ class Models(ProgramTest):
         self.assertEqual(numpy.load(npz)["W"].shape, (2, 4))
         self.succeed("convert", npz, again)
         self.assertEqual(again.read_bytes(), model.read_bytes())
+
+    def test_pictures_are_kept_over_training_and_change_nothing_of_it(self):
+        folder = self.train("with", "--set", "checkpoint.pictures=6").parent
+        updates = [int(path.stem) for path in sorted((folder / "samples").iterdir())]
+        self.assertEqual(updates, [2, 6, 14, 34, 83, 200])  # evenly on a logarithmic scale
+        first, last = (numpy.array(json.loads((folder / "samples" / f"{k:012}.json").read_text())) for k in (2, 200))
+        self.assertEqual(first.shape, (256, 2))
+        self.assertFalse((first == last).all())
+        without = self.train("without", "--set", "checkpoint.pictures=0").parent
+        self.assertFalse((without / "samples").exists())
+        self.assertEqual((folder / "metrics.jsonl").read_bytes(), (without / "metrics.jsonl").read_bytes())
+        threads = self.train("threads", "--set", "checkpoint.pictures=1", "--threads", "3").parent
+        name = "samples/000000000200.json"
+        self.assertEqual((threads / name).read_bytes(), (folder / name).read_bytes())
 
     def test_generation_does_not_depend_on_the_number_of_chains_or_threads(self):
         model = self.train()

@@ -23,6 +23,9 @@ class Kill(ProgramTest):
     def compare(self, one, other):
         for name in ["model.safetensors", "metrics.jsonl", "config.toml"]:
             self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
+        pictures = [{path.name: path.read_bytes() for path in (run / "samples").iterdir()} for run in (one, other)]
+        self.assertEqual(pictures[0], pictures[1])
+        self.assertGreater(len(pictures[0]), 12)
 
     def test_killed_at_fifty_random_moments(self):
         start = time.monotonic()

@@ -23,6 +23,8 @@ export interface ChartOptions {
   log?: boolean;
   canLog?: boolean;
   smooth?: boolean;
+  /** The last value stands beside the title. */
+  latest?: boolean;
   /** Charts of one group share the place that is pointed at, and the zoom. */
   group?: string;
   xText?: (x: number) => string;
@@ -95,7 +97,7 @@ export class Chart {
   /** New values; a zoom stays as it is. */
   set(lines: Line[]): void {
     this.lines = lines;
-    const shape = lines.map((line) => `${line.name} ${line.color} ${line.low ? 1 : 0}`).join("|");
+    const shape = lines.map((line) => `${line.name} ${line.color} ${Boolean(line.low)} ${this.usesSmooth(line)}`).join("|");
     if (!this.plot || shape !== this.shape) {
       this.shape = shape;
       this.rebuild();
@@ -103,8 +105,8 @@ export class Chart {
       this.plot.setData(this.data(), !this.zoomed);
       if (this.zoomed) this.plot.redraw();
     }
-    const shown = lines.filter((line) => !line.faint);
-    this.latest.textContent = shown.length === 1 ? format(shown[0]!.y.filter((v) => v !== null).pop()) : "";
+    const only = this.options.latest && lines.length === 1 ? lines[0]!.y.filter((v) => v !== null).pop() : undefined;
+    this.latest.textContent = only === undefined ? "" : format(only);
   }
 
   rebuild(): void {

@@ -66,7 +66,7 @@ export class Curves {
     const known = KNOWN[name] ?? { title: words(name), help: "" };
     return new Chart({
       title: known.title, help: known.help, xLabel: this.axis, log: known.log ?? false, canLog: true,
-      smooth: this.smooth, group: "curves",
+      smooth: this.smooth, latest: true, group: "curves",
     });
   }
 

@@ -23,7 +23,7 @@ export class Fresh {
 
   constructor() {
     const control = (label: string, input: HTMLElement, output: HTMLElement) =>
-      h("label", { class: "control" }, h("span", {}, label, output), input);
+      h("label", { class: "control", for: input.id }, h("span", {}, label, output), input);
     this.root = h("section", { class: "card player fresh" }, h("header", {}, h("h3", {}, "Fresh samples"), this.choice),
       h("p", { class: "help" }, "Drawn from noise by the model of the last checkpoint."),
       h("div", { class: "screens" }, h("figure", {}, this.screen)),

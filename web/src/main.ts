@@ -7,7 +7,7 @@ import { fetchMetrics, fetchModel, fetchPictures, fetchRun, follow, measure, typ
 import { filterFigures, MixingView, redrawPlanes, varianceChart, varianceLines } from "./model";
 import { Player } from "./player";
 import "./style.css";
-import { scoresTable, settingsTable } from "./tables";
+import { scoresTable, settingsList, settingsTable } from "./tables";
 import type { PageData, Run, RunData } from "./types";
 
 const MOST_SELECTED = 6;
@@ -23,11 +23,11 @@ const pictures = new Player("Samples over training", "The same chains, from nois
 const chain = new Player("The chain from noise", "The same noise, step by step, under the model as it is now.", "Chains", 160);
 const fresh = new Fresh();
 const variances: Chart = varianceChart();
-const mixing = new MixingView();
 const overview = h("div", { class: "overview" });
 const filters = h("div", { class: "screens" });
 const filterCard = h("section", { class: "card player" }, h("header", {}, h("h3", {}, "Filters")),
   h("p", { class: "help" }, "Weights of hidden units: what each adds to the picture when it is on."), filters);
+const mixing = new MixingView([filterCard, variances.root]);
 const scores = h("div");
 const settings = h("div");
 const state = h("span", { class: "state", role: "status" });
@@ -124,7 +124,7 @@ function showMeasured(): void {
 
 function showSettings(): void {
   const shown = selected();
-  settings.replaceChildren(shown.length > 0 ? settingsTable(shown, differences.checked && shown.length > 1) : "");
+  settings.replaceChildren(shown.length > 1 ? settingsTable(shown, differences.checked) : shown[0] ? settingsList(shown[0]) : "");
   differences.parentElement!.hidden = shown.length < 2;
 }
 
@@ -168,10 +168,11 @@ async function loadModel(run: Run): Promise<void> {
   loadedModels.set(run.name, { token, time: Date.now() });
   try {
     run.model = await fetchModel(run.name);
-    showModels();
   } catch {
     loadedModels.delete(run.name); // it is being written, or has gone: the next change asks again
+    return;
   }
+  showModels();
 }
 
 /** One change after the other: an answer never overtakes an earlier one. */
@@ -236,12 +237,12 @@ function build(): void {
       h("span", { class: "what" }, data.live ? data.folder : runs.map((run) => run.name).join(" · ")), state),
     h("main", {},
       notice, overview,
-      h("div", { class: "pictures" }, pictures.root, chain.root, data.live ? fresh.root : "", filterCard),
+      h("div", { class: "pictures" }, pictures.root, chain.root, data.live ? fresh.root : ""),
       heading("Curves", h("label", {}, smooth, "smooth"), axis),
       h("p", { class: "help hint" }, "Point at a curve to read it; drag to zoom, double-click to see all. By keyboard: Tab, arrows, + and −, 0."),
       curves.root,
       heading("Model and mixing", ...(data.live ? [measureButton] : [])),
-      variances.root, mixing.root,
+      mixing.root,
       heading("Evaluation"), scores,
       heading("Settings", h("label", {}, differences, "differences only")), h("section", { class: "card" }, settings)),
     h("footer", {}, `grbm ${data.version}`, last(runs)?.manifest.cpu_target ? ` · ${last(runs)!.manifest.cpu_target}` : ""));

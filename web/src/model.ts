@@ -45,7 +45,7 @@ export function varianceLines(runs: Run[]): Line[] {
 export const varianceChart = (): Chart =>
   new Chart({
     title: "Variances of the visible units", help: "How many units have each variance σ²", xLabel: "variance σ²",
-    xText: (x) => `σ² ≈ ${format(10 ** x)}`, tick: (x) => format(Number((10 ** x).toPrecision(2))),
+    xText: (x) => `σ² ≈ ${format(10 ** x)}`, tick: (x) => format(Number((10 ** x).toPrecision(3))),
   });
 
 /** The mean over chains of the autocorrelation of the energy, about the mean of all. */
@@ -69,6 +69,9 @@ export class MixingView {
   readonly root = h("div", { class: "charts" });
   private charts: Chart[] = [];
 
+  /** `cards` stand before what was measured. */
+  constructor(private readonly cards: HTMLElement[]) {}
+
   set(runs: Run[]): void {
     for (const chart of this.charts) chart.destroy();
     const measured = runs.filter((run) => run.measured?.mixing);
@@ -80,10 +83,10 @@ export class MixingView {
     }));
     this.charts = [acf, ...measured.map((run) => this.traces(run, measured.length > 1))];
     if (measured.length === 0) {
-      this.root.replaceChildren(...notes);
+      this.root.replaceChildren(...this.cards, ...notes);
       return;
     }
-    this.root.replaceChildren(h("section", { class: "card" }, mixingTable(measured)), ...this.charts.map((c) => c.root), ...notes);
+    this.root.replaceChildren(...this.cards, h("section", { class: "card" }, mixingTable(measured)), ...this.charts.map((c) => c.root), ...notes);
   }
 
   /** A few chains of each start: where the two colours lie apart, the chains remember it. */

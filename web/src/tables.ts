@@ -11,7 +11,18 @@ function wrap(table: HTMLElement): HTMLElement {
   return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Table" }, table);
 }
 
-/** All settings; rows in which runs differ are marked. */
+const settingText = (value: string): Node | string => (value === "" ? h("span", { class: "muted" }, "empty") : value);
+
+/** The settings of one run, section by section. */
+export function settingsList(run: Run): HTMLElement {
+  const sections = Object.entries(run.settings).map(([section, values]) => h("table", {},
+    h("caption", {}, `[${section}]`),
+    h("tbody", {}, ...Object.entries(values).map(([key, value]) =>
+      h("tr", {}, h("th", { scope: "row" }, key), h("td", {}, settingText(String(value))))))));
+  return h("div", { class: "settings" }, ...sections);
+}
+
+/** The settings of several; rows in which they differ are marked. */
 export function settingsTable(runs: Run[], onlyDifferences: boolean): HTMLElement {
   const body = h("tbody");
   for (const section of Object.keys(runs[0]?.settings ?? {})) {
@@ -20,9 +31,8 @@ export function settingsTable(runs: Run[], onlyDifferences: boolean): HTMLElemen
       const values = runs.map((run) => String(run.settings[section]?.[key] ?? "–"));
       const differs = values.some((value) => value !== values[0]);
       if (onlyDifferences && !differs) return [];
-      const text = (value: string) => (value === "" ? h("span", { class: "muted" }, "empty") : value);
       return [h("tr", { class: differs ? "differs" : undefined }, h("th", { scope: "row" }, key),
-        ...values.map((value) => h("td", {}, text(value))))];
+        ...values.map((value) => h("td", {}, settingText(value))))];
     });
     if (rows.length === 0) continue;
     body.append(h("tr", { class: "section" }, h("th", { colspan: runs.length + 1, scope: "rowgroup" }, `[${section}]`)), ...rows);
