@@ -17,6 +17,7 @@ export class Fresh {
   private readonly screen = h("div", { class: "screen" });
   private readonly status = h("p", { class: "help", role: "status" });
   private runs: Run[] = [];
+  private chosen = "";
   private seed = 1;
   private plane: Plane | undefined;
   private touched = false;
@@ -26,11 +27,11 @@ export class Fresh {
       h("label", { class: "control", for: input.id }, h("span", {}, label, output), input);
     this.root = h("section", { class: "card player fresh" }, h("header", {}, h("h3", {}, "Fresh samples"), this.choice),
       h("p", { class: "help" }, "Drawn from noise by the model of the last checkpoint."),
-      h("div", { class: "screens" }, h("figure", {}, this.screen)),
-      control("Steps", this.steps, this.stepsText), control("Temperature", this.heat, this.heatText),
-      this.button, this.status);
+      h("div", { class: "body" }, h("figure", {}, this.screen),
+        h("div", { class: "knobs" }, control("Steps", this.steps, this.stepsText), control("Temperature", this.heat, this.heatText),
+          this.button, this.status)));
     this.button.addEventListener("click", () => void this.draw());
-    this.choice.addEventListener("change", () => this.label());
+    this.choice.addEventListener("change", () => (this.chosen = this.choice.value));
     for (const input of [this.steps, this.heat]) {
       input.addEventListener("input", () => {
         this.touched = true;
@@ -42,8 +43,7 @@ export class Fresh {
   set(runs: Run[]): void {
     this.runs = runs.filter((run) => run.model?.shown);
     this.root.hidden = this.runs.length === 0;
-    const chosen = this.choice.value;
-    this.choice.replaceChildren(...this.runs.map((run) => h("option", { value: run.name, selected: run.name === chosen }, run.name)));
+    this.choice.replaceChildren(...this.runs.map((run) => h("option", { value: run.name, selected: run.name === this.chosen }, run.name)));
     this.choice.hidden = this.runs.length < 2;
     const steps = Number(this.runs[0]?.model?.sampler["steps"] ?? 100);
     const temperature = Number(this.runs[0]?.model?.sampler["temperature"] ?? 1);

@@ -11,6 +11,7 @@ import { scoresTable, settingsList, settingsTable } from "./tables";
 import type { PageData, Run, RunData } from "./types";
 
 const MOST_SELECTED = 6;
+const STOPPED_SECONDS = 90; // without a line of metrics
 const MODEL_SECONDS = 20; // between two looks at a model that changes
 
 const data = JSON.parse(document.getElementById("data")!.textContent!) as PageData;
@@ -22,6 +23,7 @@ const curves = new Curves();
 const pictures = new Player("Samples over training", "The same chains, from noise to samples, drawn by the model as it was after each update.", "Samples", 350);
 const chain = new Player("The chain from noise", "The same noise, step by step, under the model as it is now.", "Chains", 160);
 const fresh = new Fresh();
+const gallery = h("div", { class: "pictures" }, pictures.root, chain.root, data.live ? fresh.root : null);
 const variances: Chart = varianceChart();
 const overview = h("div", { class: "overview" });
 const filters = h("div", { class: "screens" });
@@ -34,6 +36,7 @@ const state = h("span", { class: "state", role: "status" });
 const notice = h("p", { class: "empty", hidden: true, role: "status" });
 const measureButton = h("button", { onclick: () => void measureAll() }, "Measure now");
 const differences = h("input", { type: "checkbox" });
+const newest = new Map<string, Tokens>();
 const selected = (): Run[] => runs.filter((run) => run.selected);
 
 function isFinished(run: Run): boolean {
@@ -43,7 +46,10 @@ function isFinished(run: Run): boolean {
 function stateText(run: Run): string {
   if (run.gone) return "gone";
   if (isFinished(run)) return "finished";
-  return data.live ? "open" : "not finished";
+  if (!data.live) return "not finished";
+  // A token ends with the time of the last change, in nanoseconds.
+  const changed = Number(newest.get(run.name)?.metrics.split("-").pop() ?? 0) / 1e6;
+  return Date.now() - changed < 1000 * STOPPED_SECONDS ? "training" : "stopped";
 }
 
 const COLUMNS: [string, string][] = [
@@ -58,8 +64,15 @@ function progress(run: Run): HTMLElement {
   return h("span", { class: "progress" }, h("b", {}, format(update)), ` of ${format(run.total)} updates`, bar);
 }
 
-/** One run: large numbers. Several: a table with a box to tick for each. */
+/** The overview anew, with the box in focus that was. */
 function showOverview(): void {
+  const focused = overview.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
+  fillOverview();
+  if (focused) overview.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
+}
+
+/** One run: large numbers. Several: a table with a box to tick for each. */
+function fillOverview(): void {
   const columns = COLUMNS.filter(([name]) => runs.some((run) => lastNumber(run.metrics.columns[name]) !== null));
   if (runs.length === 1) {
     const run = runs[0]!;
@@ -94,6 +107,7 @@ function showCurves(): void {
 }
 
 function showPictures(): void {
+  gallery.classList.toggle("many", selected().length > 1);
   pictures.set(selected().map((run) => ({
     name: run.name, color: run.color,
     frames: run.pictures.map((picture) => ({ ...picture, label: `update ${format(picture.update)}` })),
@@ -154,7 +168,6 @@ async function measureAll(): Promise<void> {
 }
 
 const loadedModels = new Map<string, { token: string; time: number }>();
-const newest = new Map<string, Tokens>();
 
 async function loadModel(run: Run): Promise<void> {
   const token = newest.get(run.name)?.model ?? "";
@@ -212,6 +225,7 @@ async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
 }
 
 function goLive(): void {
+  window.setInterval(showOverview, 1000 * STOPPED_SECONDS / 3);
   follow((tokens) => (queue = queue.then(() => takeTokens(tokens))), (connected) => {
     state.className = connected ? "state on" : "state off";
     state.textContent = connected ? "live" : "not connected";
@@ -237,7 +251,7 @@ function build(): void {
       h("span", { class: "what" }, data.live ? data.folder : runs.map((run) => run.name).join(" · ")), state),
     h("main", {},
       notice, overview,
-      h("div", { class: "pictures" }, pictures.root, chain.root, data.live ? fresh.root : ""),
+      gallery,
       heading("Curves", h("label", {}, smooth, "smooth"), axis),
       h("p", { class: "help hint" }, "Point at a curve to read it; drag to zoom, double-click to see all. By keyboard: Tab, arrows, + and −, 0."),
       curves.root,
