@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -179,6 +180,22 @@ TEST_F(Reproduce, StoppedAnywhereItGoesOnToTheSameResult) {
   EXPECT_EQ(ReadFile(fine + "/model.safetensors"), ReadFile(other + "/model.safetensors"));
   EXPECT_EQ(ReadResult(fine)->Find("mixture", "kl_data_model")->estimate.value,
             ReadResult(other)->Find("mixture", "kl_data_model")->estimate.value);
+}
+
+// The plan was made before another process took the cell: it waits, and does not train it again.
+TEST_F(Reproduce, TwoCommandsAtOnceShareCells) {
+  const ReproduceOptions options = Options(Scale::kQuick);
+  const std::vector<PlannedCell> cells = PlanCells({&kTiny}, options);
+  const auto run = [&] {
+    ThreadPool pool(1);
+    ReproduceObserver silent;
+    EXPECT_TRUE(RunCells(cells, options, pool, silent));
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  const std::string metrics = ReadFile(cells[0].folder + "/metrics.jsonl");
+  EXPECT_EQ(std::ranges::count(metrics, '\n'), 20);  // each update once
 }
 
 TEST_F(Reproduce, ABrokenResultIsNamed) {

@@ -1,11 +1,17 @@
 // Trains and judges cells; all that must be kept is in their folders.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -91,8 +97,34 @@ class WatchRun : public RunObserver {
   Clock::time_point start_ = Clock::now();
 };
 
-// Thrown where the observer says stop while a cell is being judged.
+// Thrown where the observer says stop.
 struct Stopped {};
+
+// A cell belongs to one process at a time; others that need it wait. A process that ends in any way lets go of it.
+class CellLock {
+ public:
+  CellLock(const std::string& folder, ReproduceObserver& observer) {
+    std::error_code error;
+    fs::create_directories(folder, error);
+    const std::string path = folder + "/lock";
+    file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+    if (file_ < 0) throw IoError(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
+    while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) break;  // a file system without locks
+      if (observer.ShouldStop()) {
+        ::close(file_);
+        throw Stopped{};
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+  ~CellLock() { ::close(file_); }
+  CellLock(const CellLock&) = delete;
+  CellLock& operator=(const CellLock&) = delete;
+
+ private:
+  int file_;
+};
 
 class Runner {
  public:
@@ -128,6 +160,7 @@ class Runner {
   }
 
   void RunCell(const PlannedCell& cell) {
+    const CellLock lock(cell.folder, observer_);
     std::optional<CellResult> result = ReadResult(cell.folder);
     if (!result) {
       result = Train(cell);
