@@ -1,9 +1,11 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
-#include <thread>
 
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -182,20 +184,20 @@ TEST_F(Reproduce, StoppedAnywhereItGoesOnToTheSameResult) {
             ReadResult(other)->Find("mixture", "kl_data_model")->estimate.value);
 }
 
-// The plan was made before another process took the cell: it waits, and does not train it again.
-TEST_F(Reproduce, TwoCommandsAtOnceShareCells) {
+// Whoever needs a cell that another process has waits for it, and may be stopped meanwhile.
+TEST_F(Reproduce, ACellBelongsToOneProcessAtATime) {
   const ReproduceOptions options = Options(Scale::kQuick);
-  const std::vector<PlannedCell> cells = PlanCells({&kTiny}, options);
-  const auto run = [&] {
-    ThreadPool pool(1);
-    ReproduceObserver silent;
-    EXPECT_TRUE(RunCells(cells, options, pool, silent));
-  };
-  std::thread other(run);
-  run();
-  other.join();
-  const std::string metrics = ReadFile(cells[0].folder + "/metrics.jsonl");
-  EXPECT_EQ(std::ranges::count(metrics, '\n'), 20);  // each update once
+  const PlannedCell cell = PlanCells({&kTiny}, options)[0];
+  std::filesystem::create_directories(cell.folder);
+  const int file = ::open((cell.folder + "/lock").c_str(), O_CREAT | O_RDWR, 0644);
+  ASSERT_EQ(::flock(file, LOCK_EX), 0);
+  ThreadPool pool(1);
+  StopAfter observer(3);
+  EXPECT_FALSE(RunCells({cell}, options, pool, observer));
+  EXPECT_FALSE(std::filesystem::exists(cell.folder + "/manifest.json"));  // not begun
+  ::close(file);
+  ReproduceObserver silent;
+  EXPECT_TRUE(RunCells({cell}, options, pool, silent));
 }
 
 TEST_F(Reproduce, ABrokenResultIsNamed) {
