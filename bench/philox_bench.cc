@@ -18,7 +18,7 @@ std::uint32_t PhiloxWordSum(const DrawPlace& draw, Index chains, Index tiles) {
   for (Index chain = 0; chain < chains; ++chain) {
     for (Index tile = 0; tile < tiles; ++tile) {
       VU words[kVectors][4];
-      stream.Words<kVectors>(static_cast<std::uint32_t>(chain), static_cast<std::uint32_t>(tile), words);
+      stream.Words<kVectors>(U32(), static_cast<std::uint32_t>(chain), static_cast<std::uint32_t>(tile) * 16, words);
       for (const auto& part : words) {
         for (const VU& word : part) sum = hn::Add(sum, word);
       }
