@@ -36,7 +36,7 @@ void Render(Page& page) {
       "at a temperature of the batch size. It reports no other. Here the temperature alone differs; all rows make "
       "equally "
       "many updates at equal cost, and each model is sampled at the temperature at which it was trained. Steps above "
-      "0.04 variances failed in the paper: they are tried at both ends.");
+      "0.04 variances sometimes broke down in the paper: they are tried at both ends.");
   page.Table({"temperature", "step size"}, "paper");
   Figure figure;
   for (const RowResult& row : page.rows()) {
