@@ -36,8 +36,9 @@ int Run(int argc, char** argv) {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
   CLI::App app{"Gaussian-Bernoulli restricted Boltzmann machines: train, sample, use.", "grbm"};
-  app.set_version_flag("--version", VersionText, "Print the version, the CPU target and the BLAS");
+  app.set_version_flag("--version", VersionText, "Print the version and the CPU target");
   app.footer("Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
+  app.require_subcommand(0, 1);  // what follows a command is never another one: grbm reproduce filters
   Common common;
   Action action;
   for (const auto add :

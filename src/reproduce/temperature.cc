@@ -39,6 +39,7 @@ void Render(Page& page) {
       "0.04 variances sometimes broke down in the paper: they are tried at both ends.");
   page.Table({"temperature", "step size"}, "paper");
   Figure figure;
+  figure.columns = 3;
   for (const RowResult& row : page.rows()) {
     figure.panels.push_back(
         page.Samples(row, fmt::format("temperature {}, step {}", row.row.labels[0], row.row.labels[1]), 64, 8));

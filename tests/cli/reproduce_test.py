@@ -208,6 +208,11 @@ class Pages(ProgramTest):
                     self.work / "weights.safetensors")
         self.assertFalse((self.folder / "out").exists())
 
+    def test_every_name_can_be_given(self):
+        for name in NAMES:  # some are names of commands, too
+            done = run("reproduce", name, "--scale", "quick", "--dry-run", "--data", self.folder)
+            self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
+
     def test_the_list_has_every_name(self):
         self.assertEqual(set(self.results("reproduce", "--list")), {*NAMES, "all"})
         shown = self.succeed("reproduce", "--list").stdout
