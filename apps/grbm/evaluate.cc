@@ -32,7 +32,6 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
-
 void PrintTable(const std::vector<MetricScores>& metrics) {
   std::size_t name_width = 0;
   std::size_t text_width = 0;

@@ -5,9 +5,8 @@ namespace grbm {
 std::vector<Field> DataOptions::Fields() {
   return {
       {"source", &source,
-       "\"mnist\", \"fashion-mnist\", \"gmm-iso\", \"gmm-aniso\", \"strokes\" (made images), or the path of an IDX, NPY or CSV file or of a "
-       "folder "
-       "of images"},
+       "\"mnist\", \"fashion-mnist\", \"gmm-iso\", \"gmm-aniso\", \"strokes\" (made images), or the path of an IDX, "
+       "NPY or CSV file or of a folder of images"},
       {"standardize", MakeChoice(standardize, {"channel", "pixel", "none"}),
        "what shares one mean and deviation: a colour channel (all values, where rows are not images), each pixel or "
        "column by itself, or nothing: values as they are"},
@@ -20,7 +19,10 @@ std::vector<Field> DataOptions::Fields() {
        &subset,
        "draw so many rows at random (of a mixture and of strokes: make so many, 1000 where it is 0); 0 takes all",
        {.min = 0, .max = 1e12}},
-      {"subset_seed", &subset_seed, "seed of the subset, or of a mixture's points and of strokes", {.min = 0, .max = 0x1p53}},
+      {"subset_seed",
+       &subset_seed,
+       "seed of the subset, or of a mixture's points and of strokes",
+       {.min = 0, .max = 0x1p53}},
       {"split", &split, "\"train\", \"valid\", \"test\" or \"all\", where the data come in parts"},
   };
 }
