@@ -6,6 +6,7 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "grbm/core/random.h"
 #include "kernels/kernels.h"
@@ -43,6 +44,7 @@ Parameters::Parameters(Index visible, Index hidden)
 struct Model::Packing {
   std::once_flag once;
   std::optional<PackedWeights> weights;
+  std::optional<PackedWeights> memory;  // of another model, to be packed into
 };
 
 Model::Model(Parameters parameters, double variance_floor)
@@ -97,11 +99,19 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
 }
 
 const PackedWeights& Model::packed(ThreadPool& pool) const {
-  std::call_once(packing_->once, [&] { packing_->weights.emplace(*this, pool); });
+  std::call_once(packing_->once, [&] {
+    packing_->weights = std::move(packing_->memory);
+    if (!packing_->weights) packing_->weights.emplace(visible(), hidden());
+    packing_->weights->Pack(*this, pool);
+  });
   return *packing_->weights;
 }
 
-void Model::ReleasePacked() { packing_ = std::make_shared<Packing>(); }
+void Model::TakePackedMemory(Model& other) {
+  if (visible() != other.visible() || hidden() != other.hidden()) return;
+  const std::shared_ptr<Packing> theirs = std::exchange(other.packing_, std::make_shared<Packing>());
+  if (theirs.use_count() == 1) packing_->memory = std::move(theirs->weights);  // copies of the other model share it
+}
 
 Model Model::Tempered(double temperature) const {
   if (!(temperature > 0) || !std::isfinite(temperature)) {

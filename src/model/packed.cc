@@ -15,12 +15,10 @@ constexpr Index kLeastRows = 96;  // that are worth a range of their own
 
 }  // namespace
 
-PackedWeights::PackedWeights(const Model& model, ThreadPool& pool)
-    : forward_(model.visible(), model.hidden()),
-      transposed_(model.hidden(), model.visible()),
-      b_(model.b(), kernels::kNever),
-      mu_(model.mu()),
-      inverse_variance_(model.inverse_variance()) {
+void PackedWeights::Pack(const Model& model, ThreadPool& pool) {
+  b_ = kernels::PanelRow(model.b(), kernels::kNever);
+  mu_ = kernels::PanelRow(model.mu());
+  inverse_variance_ = kernels::PanelRow(model.inverse_variance());
   const Index forward_panels = forward_.view().panels();
   pool.ParallelFor(forward_panels + transposed_.view().panels(), [&](Index k) {
     if (k < forward_panels) {

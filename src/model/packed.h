@@ -11,7 +11,9 @@ namespace grbm {
 
 class PackedWeights {
  public:
-  PackedWeights(const Model& model, ThreadPool& pool);
+  PackedWeights(Index visible, Index hidden) : forward_(visible, hidden), transposed_(hidden, visible) {}
+  // From a model of that size.
+  void Pack(const Model& model, ThreadPool& pool);
 
   kernels::ConstPanelView forward() const { return forward_; }        // W/σ²: visible × hidden
   kernels::ConstPanelView transposed() const { return transposed_; }  // Wᵀ: hidden × visible

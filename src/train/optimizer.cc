@@ -43,7 +43,7 @@ Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden) :
   for (int i = 0; i < count; ++i) moments_.emplace_back(visible, hidden);
 }
 
-double Optimizer::Step(const Parameters& gradient, double learning_rate, Parameters& parameters, ThreadPool& pool) {
+double Optimizer::Step(const Parameters& parameters, double learning_rate, Parameters& gradient, ThreadPool& pool) {
   const double norm = Norm(gradient, pool);
   if (!std::isfinite(norm)) return norm;
   const double scale = options_.clip_norm > 0 && norm > options_.clip_norm ? options_.clip_norm / norm : 1.0;
@@ -55,14 +55,16 @@ double Optimizer::Step(const Parameters& gradient, double learning_rate, Paramet
   const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
 
   pool.ParallelFor(RowCount(parameters), [&](Index row) {
-    const std::span<const float> g = Row(gradient, row);
-    const std::span<float> theta = Row(parameters, row);
+    const std::span<const float> theta = Row(parameters, row);
+    const std::span<float> g = Row(gradient, row);
+    const double row_decay = row < parameters.W.rows() ? decay : 0;
+    const auto step_by = [&](std::size_t k, double step) {
+      const float decayed = theta[k] - static_cast<float>(row_decay * double{theta[k]});
+      g[k] = decayed - static_cast<float>(learning_rate * step);
+    };
     const auto moment = [&](std::size_t i) { return Row(moments_[i], row); };
-    if (decay > 0 && row < parameters.W.rows()) {
-      for (float& w : theta) w -= static_cast<float>(decay * double{w});
-    }
     if (moments_.empty()) {
-      for (std::size_t k = 0; k < g.size(); ++k) theta[k] -= static_cast<float>(learning_rate * (scale * double{g[k]}));
+      for (std::size_t k = 0; k < g.size(); ++k) step_by(k, scale * double{g[k]});
     } else if (options_.optimizer == OptimizerKind::kAdam) {
       const std::span<float> m = moment(0);
       const std::span<float> s = moment(1);
@@ -70,14 +72,13 @@ double Optimizer::Step(const Parameters& gradient, double learning_rate, Paramet
         const double step = scale * double{g[k]};
         m[k] = static_cast<float>(beta1 * double{m[k]} + (1 - beta1) * step);
         s[k] = static_cast<float>(beta2 * double{s[k]} + (1 - beta2) * step * step);
-        const double mean = double{m[k]} / correction1;
-        theta[k] -= static_cast<float>(learning_rate * (mean / (std::sqrt(double{s[k]} / correction2) + kAdamEpsilon)));
+        step_by(k, (double{m[k]} / correction1) / (std::sqrt(double{s[k]} / correction2) + kAdamEpsilon));
       }
     } else {
       const std::span<float> m = moment(0);
       for (std::size_t k = 0; k < g.size(); ++k) {
         m[k] = static_cast<float>(beta1 * double{m[k]} + scale * double{g[k]});
-        theta[k] -= static_cast<float>(learning_rate * double{m[k]});
+        step_by(k, m[k]);
       }
     }
   });

@@ -95,15 +95,14 @@ UpdateMetrics Trainer::Update() {
   }
   metrics.batch = contrastive_.report();
 
-  model_.ReleasePacked();  // two copies of the weights, done with: memory for the next model
-  Parameters parameters = model_.parameters();
-  metrics.gradient_norm = optimizer_.Step(gradient, metrics.learning_rate, parameters, pool_);
+  metrics.gradient_norm = optimizer_.Step(model_.parameters(), metrics.learning_rate, gradient, pool_);
   if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
   try {
-    Model next(std::move(parameters), setup_.model.variance_floor);
+    Model next(std::move(gradient), setup_.model.variance_floor);
     if (std::ranges::max(next.variance()) > kRunaway * setup_.model.initial_variance) {
       diverged(fmt::format("the variance of a visible unit reached {:.3g}", std::ranges::max(next.variance())));
     }
+    next.TakePackedMemory(model_);
     model_ = std::move(next);
   } catch (const DataError& error) {
     diverged(error.what());

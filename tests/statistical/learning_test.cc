@@ -107,7 +107,8 @@ double ExactFit(const Trainer::Setup& setup, const Matrix& data) {
       gradient.log_var[k] = static_cast<float>(-g.log_var[k]);
     }
     const double decay = 0.5 * (1 + std::cos(M_PI * u / updates));
-    optimizer.Step(gradient, setup.train.learning_rate * decay, p, pool);
+    optimizer.Step(p, setup.train.learning_rate * decay, gradient, pool);
+    p = gradient;
   }
   return ExactModel(Model(p)).MeanLogLikelihood(data);
 }

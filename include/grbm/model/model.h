@@ -60,8 +60,8 @@ class Model {
 
   // The weights in the order in which the kernels read them: packed once, when they are first asked for.
   const PackedWeights& packed(ThreadPool& pool) const;
-  // Gives up their memory, till they are asked for again.
-  void ReleasePacked();
+  // Packs into the memory that another model's have, which that one gives up.
+  void TakePackedMemory(Model& other);
 
   // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
   Model Tempered(double temperature) const;

@@ -17,9 +17,9 @@ class Optimizer {
  public:
   Optimizer(const TrainOptions& options, Index visible, Index hidden);
 
-  // parameters -= step, from the gradient of what is to be made small. Returns the norm before clipping; where that is
-  // not finite nothing is changed.
-  double Step(const Parameters& gradient, double learning_rate, Parameters& parameters, ThreadPool& pool);
+  // `gradient`, that of what is to be made small, becomes the next parameters. Returns its norm before clipping; where
+  // that is not finite nothing is changed.
+  double Step(const Parameters& parameters, double learning_rate, Parameters& gradient, ThreadPool& pool);
 
   // What a resumed run needs to go on: the running means, of which there are 0, 1 or 2, and the number of steps.
   std::vector<Parameters>& moments() { return moments_; }
