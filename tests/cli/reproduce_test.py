@@ -122,7 +122,7 @@ class Pages(ProgramTest):
             self.assertEqual(row["outcome"], "trained")
             self.assertGreater(float(row["quick.frechet"]), float(row["quick.frechet_held_out"]))
             self.assertGreater(float(row["fid.fid"]), 0)
-        self.assertEqual(len({row["quick.frechet"] for row in self.table("mnist-table")}), 7)
+        self.assertEqual(len({row["quick.frechet"] for row in self.table("mnist-table")}), 9)
         for row in self.table("gmm"):
             self.assertGreater(float(row["mixture.kl_data_model"]), 0)
         # A distance on other features has another column.
