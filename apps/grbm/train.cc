@@ -6,8 +6,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "grbm/model/energy.h"
-#include "grbm/sampler/sampler.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/train/presets.h"
 #include "grbm/train/run.h"
 #include "output.h"
@@ -80,14 +79,9 @@ RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given
 
 // A picture of what was learned, for models of images.
 void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string& path) {
-  const ModelFile file = ReadModel(request.folder + "/model.safetensors");
+  const ModelFile file = ReadModel(ModelPath(request.folder));
   if (!file.image_shape.known()) return;
-  SamplerOptions options = request.config.sampler;
-  Chains chains = NoiseChains(file.model, 100, request.seed, pool);
-  Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = request.seed});
-  Matrix images = FinalVisible(file.model, chains, options, pool);
-  file.standardization.Invert(images);
-  WriteImages(path, file, {images}, 10);
+  WriteImages(path, file, {DrawSamples(file, 100, request.seed, pool)}, 10);
 }
 
 int Train(const Arguments& arguments, const Common& common, bool seed_given) {
@@ -110,8 +104,8 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   const std::string samples = request.folder + "/samples.png";
   WriteSamples(request, pool, samples);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::vector<std::pair<std::string, Result>> results = {{"model", request.folder + "/model.safetensors"},
-                                                         {"metrics", request.folder + "/metrics.jsonl"}};
+  std::vector<std::pair<std::string, Result>> results = {{"model", ModelPath(request.folder)},
+                                                         {"metrics", MetricsPath(request.folder)}};
   if (std::filesystem::exists(samples)) results.emplace_back("samples", samples);
   results.emplace_back("seconds", std::round(seconds * 10) / 10);
   PrintResults(common, results);

@@ -197,4 +197,10 @@ void WriteFileAtomically(const std::string& path, std::string_view contents) {
   WriteFileAtomically(path, std::span(&contents, 1));
 }
 
+void MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", path, error.message()));
+}
+
 }  // namespace grbm

@@ -94,9 +94,7 @@ class Fetcher {
       Say(fmt::format("{}: all files are there and right", folder_.string()));
       return;
     }
-    std::error_code error;
-    fs::create_directories(folder_, error);
-    if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder_.string(), error.message()));
+    MakeFolder(folder_.string());
     const TemporaryFolder temporary(folder_);
     const fs::path source = name_ == "mnist" ? GetMnist(temporary.path()) : GetFashion(temporary.path());
     for (const PublicFile& file : PublicFiles(name_)) Install(source, file);

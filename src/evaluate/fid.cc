@@ -11,6 +11,7 @@
 #include "data/md5.h"
 #include "evaluate/common.h"
 #include "grbm/core/error.h"
+#include "grbm/core/file.h"
 #include "grbm/core/safetensors.h"
 #include "grbm/data/permutation.h"
 #include "grbm/evaluate/samples.h"
@@ -158,9 +159,7 @@ std::optional<Reference> ReadCache(const std::string& path, const Sizes& sizes) 
 // <cache_dir>/inception, which can be written into: better an error now than after the work.
 fs::path CacheFolder(const std::string& cache_dir) {
   fs::path folder = fs::path(cache_dir) / "inception";
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder.string(), error.message()));
+  MakeFolder(folder.string());
   return folder;
 }
 

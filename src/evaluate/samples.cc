@@ -56,8 +56,7 @@ SamplerOptions JudgedSampler(const ModelFile& file) {
 }
 
 void ClipToData(const ModelFile& file, MutableMatrix rows) {
-  const auto bits = file.provenance.find("bits");
-  if (bits == file.provenance.end() || bits->second != "8") return;
+  if (!file.is_8bit()) return;
   for (Index r = 0; r < rows.rows(); ++r) {
     for (float& x : rows.row(r)) x = std::clamp(x, 0.0f, 255.0f);
   }

@@ -28,8 +28,7 @@ std::string PointsText(ConstMatrix rows) {
 
 GridOptions ShownRange(const ModelFile& file, ConstMatrix rows) {
   GridOptions options;
-  const auto bits = file.provenance.find("bits");
-  if (bits != file.provenance.end() && bits->second == "8") {
+  if (file.is_8bit()) {
     options.high = 255;
     return options;
   }

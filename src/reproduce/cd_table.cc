@@ -22,17 +22,12 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(
       "Gibbs-Langevin without adjustment. The paper has 50 and 100 steps and 2048, 4096 and 8192 hidden units; the "
-      "published "
-      "numbers stand in the rows of the same place. Every cell makes equally many updates, so rows of more steps and "
-      "more "
-      "units take longer.");
+      "published numbers stand in the rows of the same place. Every cell makes equally many updates, so rows of more "
+      "steps and more units take longer.");
   page.Table({"CD steps", "hidden units"}, "paper: FID (2048-d), at its own size");
-  Figure figure;
-  for (const RowResult& row : page.rows()) {
-    figure.panels.push_back(
-        page.Samples(row, fmt::format("{} steps, {} hidden units", row.row.labels[0], row.row.labels[1]), 64, 8));
-  }
-  page.Draw("samples", figure, "Samples of each model");
+  page.DrawSamples("Samples of each model", 0, [](const Row& row) {
+    return fmt::format("{} steps, {} hidden units", row.labels[0], row.labels[1]);
+  });
 }
 
 }  // namespace

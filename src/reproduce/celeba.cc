@@ -57,12 +57,8 @@ void Render(Page& page) {
   page.Text(
       "The paper shows samples of models with 10,000 hidden units, trained with 100 and 200 steps, and gives no "
       "number.");
-  Figure figure;
-  figure.plot_width = figure.plot_height = 330;
-  for (const RowResult& row : page.rows()) {
-    figure.panels.push_back(page.Samples(row, row.row.labels[0] + " steps", 64, 8));
-  }
-  page.Draw("samples", figure, "Samples of faces");
+  page.DrawSamples(
+      "Samples of faces", 0, [](const Row& row) { return row.labels[0] + " steps"; }, 330);
   page.Table({"CD steps"}, "paper: FID (2048-d)");
 }
 

@@ -116,7 +116,7 @@ std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, c
   for (const std::string& metric : cell.metrics) {
     if (metric != "fid") metrics += (metrics.empty() ? "" : ",") + metric;
   }
-  const std::string judge = fmt::format("grbm evaluate {} --data {} --seed {}", Quoted(folder + "/model.safetensors"),
+  const std::string judge = fmt::format("grbm evaluate {} --data {} --seed {}", Quoted(ModelPath(folder)),
                                         Quoted(CellConfig(cell).data.source), options.seed);
   std::string command = fmt::format("{} --metrics {} --samples {}", judge, metrics, SampleCount(options.scale));
   if (HasMetric(cell, "fid")) {

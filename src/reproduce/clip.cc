@@ -25,13 +25,9 @@ void Render(Page& page) {
       "The paper clips the norm of the gradient to 10 and then trains everything with a learning rate of 0.01; without "
       "clipping, training \"occasionally diverges\". A run that diverges here is a result: the table says when.");
   page.Table({"learning rate", "clipped at"}, "paper");
-  Figure figure;
-  figure.columns = 2;
-  for (const RowResult& row : page.rows()) {
-    figure.panels.push_back(
-        page.Samples(row, fmt::format("learning rate {}, clip {}", row.row.labels[0], row.row.labels[1]), 64, 8));
-  }
-  page.Draw("samples", figure, "Samples with clipping (left) and without (right)");
+  page.DrawSamples("Samples with clipping (left) and without (right)", 2, [](const Row& row) {
+    return fmt::format("learning rate {}, clip {}", row.labels[0], row.labels[1]);
+  });
 }
 
 }  // namespace

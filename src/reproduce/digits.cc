@@ -18,7 +18,17 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
   return {{{"Gibbs-Langevin without adjustment"}, "17.49", LongDigits(options)}};
 }
 
-void Table(Page& page) { page.Table({"sampler"}, "paper: FID (2048-d)"); }
+// Ends a page: the figure of its one model, or why there is none, and the table.
+void Finish(Page& page, const std::string& name, const std::string& description, const std::string& title, double width,
+            double height, const std::function<Panel(const RowResult&)>& draw) {
+  const RowResult& row = page.rows()[0];
+  Figure figure;
+  figure.plot_width = width;
+  figure.plot_height = height;
+  figure.panels = {row.trained() ? draw(row) : EmptyPanel(title, row.Trouble())};
+  page.Draw(name, figure, description);
+  page.Table({"sampler"}, "paper: FID (2048-d)");
+}
 
 // One number of every line of metrics.jsonl against the update.
 Curve ReadCurve(const std::string& name, const std::string& text,
@@ -38,16 +48,14 @@ void RenderVariance(Page& page) {
   page.Text(
       "The natural logarithm of the visible units' variances over training: of their mean, and of the smallest and the "
       "largest. The paper's log variances fall from 0, and it reports a learned variance of about 1e-5 after 3,000 "
-      "epochs. "
-      "Where chains run at a temperature τ other than 1, noise in them has the variance τσ², which is drawn, too.");
-  const RowResult& row = page.rows()[0];
-  Figure figure;
-  figure.plot_width = 440;
-  if (row.trained()) {
-    const std::string metrics = ReadFile(row.folder + "/metrics.jsonl");
+      "epochs. Where chains run at a temperature τ other than 1, noise in them has the variance τσ², which is drawn, "
+      "too.");
+  const std::string title = "log variances";
+  Finish(page, "variance", "Log variances over training", title, 440, 220, [&](const RowResult& row) {
+    const std::string metrics = ReadFile(MetricsPath(row.folder));
     const double temperature = CellConfig(row.row.cell).sampler.temperature;
     const auto mean = [](const nlohmann::json& e) { return std::log(e.at("mean_variance").get<double>()); };
-    LinePanel panel{"log variances", "", {.label = "update"}, {.label = "ln σ²"}, {}};
+    LinePanel panel{title, "", {.label = "update"}, {.label = "ln σ²"}, {}};
     panel.curves = {ReadCurve("of the mean", metrics, mean),
                     ReadCurve("smallest", metrics, [](const nlohmann::json& e) { return double{e.at("min_log_var")}; }),
                     ReadCurve("largest", metrics, [](const nlohmann::json& e) { return double{e.at("max_log_var")}; })};
@@ -57,33 +65,22 @@ void RenderVariance(Page& page) {
     }
     const double last = std::exp(panel.curves[0].y.back());
     page.Text(fmt::format("At the end our mean variance is {:.3g}, in units of the standardised data.", last));
-    figure.panels = {panel};
-  } else {
-    figure.panels = {EmptyPanel("log variances", row.Trouble())};
-  }
-  page.Draw("variance", figure, "Log variances over training");
-  Table(page);
+    return panel;
+  });
 }
 
 void RenderFilters(Page& page) {
   page.Text(
       "The weights of the first hidden units, each divided by its largest: grey is 0. The paper finds that filters "
-      "like "
-      "strokes are common and that some are like points.");
-  const RowResult& row = page.rows()[0];
-  Figure figure;
-  figure.plot_width = figure.plot_height = 440;
-  if (row.trained()) {
+      "like strokes are common and that some are like points.");
+  const std::string title = "filters";
+  Finish(page, "filters", "Filters", title, 440, 440, [&](const RowResult& row) {
     const ModelFile file = row.ReadModelFile();
     const Index count = std::min<Index>(100, file.model.hidden());
-    figure.panels = {ImagePanel{"filters", "",
-                                ImageGrid(NormalizeFilters(file.model.W(), count), file.image_shape,
-                                          {.gap = 2, .scale = 2, .low = -1, .high = 1})}};
-  } else {
-    figure.panels = {EmptyPanel("filters", row.Trouble())};
-  }
-  page.Draw("filters", figure, "Filters");
-  Table(page);
+    return ImagePanel{title, "",
+                      ImageGrid(NormalizeFilters(file.model.W(), count), file.image_shape,
+                                {.gap = 2, .scale = 2, .low = -1, .high = 1})};
+  });
 }
 
 // Keeps what is shown of every state.
@@ -114,15 +111,10 @@ void RenderSampling(Page& page) {
   constexpr Index kShown = 10;
   page.Text(
       "Chains of Gibbs-Langevin from noise, as in the paper's figure of intermediate samples: a row is a chain, its "
-      "first "
-      "picture the noise, its last the sample. Pictures after the first are the mean of the visible units given the "
-      "hidden "
-      "ones.");
-  const RowResult& row = page.rows()[0];
-  Figure figure;
-  figure.plot_width = 550;
-  figure.plot_height = 440;
-  if (row.trained()) {
+      "first picture the noise, its last the sample. Pictures after the first are the mean of the visible units given "
+      "the hidden ones.");
+  const std::string title = "from noise to samples";
+  Finish(page, "steps", "Intermediate samples of chains from noise", title, 550, 440, [&](const RowResult& row) {
     const ModelFile file = row.ReadModelFile();
     const std::vector<Matrix> frames = RunFromNoise(file, 100, page.options().seed, page.pool());
     const auto last = static_cast<Index>(frames.size()) - 1;
@@ -137,15 +129,11 @@ void RenderSampling(Page& page) {
       const ConstMatrix frame = frames[static_cast<std::size_t>(step)];
       for (Index c = 0; c < kChains; ++c) CopyRows(frame.Rows(c, 1), tiles.view().Rows(c * shown + k, 1));
     }
-    figure.panels = {ImagePanel{"from noise to samples", "after step " + steps, SampleGrid(file, tiles, shown)}};
     std::vector<Image> pictures;
     for (const Matrix& frame : frames) pictures.push_back(SampleGrid(file, frame, 10));
     page.Animate("sampling", pictures, "The same chains, moving");
-  } else {
-    figure.panels = {EmptyPanel("from noise to samples", row.Trouble())};
-  }
-  page.Draw("steps", figure, "Intermediate samples of chains from noise");
-  Table(page);
+    return ImagePanel{title, "after step " + steps, SampleGrid(file, tiles, shown)};
+  });
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // What experiments are made of.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "grbm/report/figure.h"
 #include "grbm/reproduce/reproduce.h"
 #include "grbm/store/model_file.h"
+#include "grbm/train/run.h"
 
 namespace grbm {
 
@@ -70,7 +72,7 @@ struct RowResult {
   std::optional<CellResult> result;
 
   bool trained() const { return result && result->trained(); }
-  ModelFile ReadModelFile() const { return ReadModel(folder + "/model.safetensors"); }
+  ModelFile ReadModelFile() const { return ReadModel(ModelPath(folder)); }
   // "not run yet", "diverged at update 7", or nothing.
   std::string Trouble() const;
 };
@@ -82,6 +84,9 @@ struct Column {
   std::string score;
   std::string floor;
 };
+
+// Labels joined: "Gibbs-Langevin, with adjustment".
+std::string RowName(const Row& row);
 
 // index.md as it grows, with the files that belong to it.
 class Page {
@@ -100,6 +105,9 @@ class Page {
   void Draw(const std::string& name, const Figure& figure, const std::string& description);
   void Animate(const std::string& name, std::span<const Image> frames, const std::string& description);
 
+  // samples.png, .svg and .pdf: 64 samples of each row under its title, so many panels beside each other (0: all).
+  void DrawSamples(const std::string& description, int columns = 0,
+                   const std::function<std::string(const Row&)>& title = RowName, double size = 220);
   // Samples of a row from noise, or an empty panel that says why there are none.
   ImagePanel Samples(const RowResult& row, const std::string& title, Index count, Index columns) const;
 
@@ -116,8 +124,6 @@ class Page {
   std::string csv_;
 };
 
-// Labels joined: "Gibbs-Langevin, with adjustment".
-std::string RowName(const Row& row);
 // An empty panel with a caption.
 ImagePanel EmptyPanel(const std::string& title, const std::string& caption);
 // Rows of values from 0 to 255 (8-bit data), or of their own range, as a grid.

@@ -18,8 +18,8 @@ void CheckFaces(const Experiment& experiment, const ReproduceOptions& options) {
   if (!experiment.faces) return;
   if (options.faces.empty()) {
     throw ConfigError(fmt::format(
-        "{}: CelebA's images are needed: get img_align_celeba.zip from CelebA's site, unpack it, and give the "
-        "folder of the JPEG files with --data DIR",
+        "{}: CelebA's images are needed: get img_align_celeba.zip from CelebA's site, unpack it, and give the folder "
+        "of the JPEG files with --data DIR",
         experiment.name));
   }
   if (!std::filesystem::is_directory(options.faces)) {

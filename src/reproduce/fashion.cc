@@ -18,8 +18,7 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(
       "The paper shows samples of a model with 10,000 hidden units and gives no number; it finds that the shapes of "
-      "clothes "
-      "are learned and fine textures are not.");
+      "clothes are learned and fine textures are not.");
   Figure figure;
   figure.plot_width = figure.plot_height = 440;
   figure.panels = {page.Samples(page.rows()[0], "samples from noise", 100, 10)};

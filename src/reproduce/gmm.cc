@@ -126,10 +126,8 @@ void Render(Page& page) {
   page.Text(
       "Densities above, 1,000 samples from noise below; from the left: the truth, and what each sampler learned. KL is "
       "KL(data ‖ model) in nats, by quadrature; below each panel of samples stands the share of them within three "
-      "deviations "
-      "of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows densities and samples and gives no "
-      "numbers. At a "
-      "temperature τ other than 1 the density is that of exp(−E/τ).");
+      "deviations of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows densities and samples and "
+      "gives no numbers. At a temperature τ other than 1 the density is that of exp(−E/τ).");
   const std::vector<Way> ways = Ways();
   for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
     for (std::size_t w = 0; w < ways.size(); ++w) {

@@ -41,9 +41,9 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(fmt::format(
       "Gibbs-Langevin, {} steps. The paper's step sizes 20, 10 and 5 are divided by its batch size, 512: a step of "
-      "0.039, "
-      "0.020 and 0.010 variances. Annealed means that the step size falls to 0 along a cosine over training. The paper "
-      "begins to adjust after 0, 25 or 50 of its 100 steps: so do these rows after none, a quarter or a half.",
+      "0.039, 0.020 and 0.010 variances. Annealed means that the step size falls to 0 along a cosine over training. "
+      "The paper begins to adjust after 0, 25 or 50 of its 100 steps: so do these rows after none, a quarter or a "
+      "half.",
       DigitSteps(page.options().scale)));
   page.Table({"adjusted", "K", "step size", "annealed", "adjusted after"}, "paper: FID (2048-d)");
 }

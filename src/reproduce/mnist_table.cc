@@ -42,15 +42,12 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void RenderTable(Page& page) {
   page.Text(
       "The paper trains one model of MNIST with each of five samplers, and compares Fréchet Inception distances (lower "
-      "is "
-      "better). Two samplers of ours are added: partial refresh, which is Gibbs-Langevin without its discretisation, "
-      "and "
-      "Gibbs-Langevin whose visible units alone are accepted or rejected. The adjustment begins after half of the "
-      "steps; "
-      "annealed means that the step size falls to 0 over training, as in the paper's best adjusted run. At the scales "
-      "quick and small Langevin takes steps of 0.2 variances, five times the paper's, for it takes a fifth as many; a "
-      "last row has the paper's step. The paper's other "
-      "models score 16.13 (VAE), 12.60 (2sVAE), 11.38 (PixelCNN++), 10.28 (WGAN) and 7.93 (NVAE).");
+      "is better). Two samplers of ours are added: partial refresh, which is Gibbs-Langevin without its "
+      "discretisation, and Gibbs-Langevin whose visible units alone are accepted or rejected. The adjustment begins "
+      "after half of the steps; annealed means that the step size falls to 0 over training, as in the paper's best "
+      "adjusted run. At the scales quick and small Langevin takes steps of 0.2 variances, five times the paper's, for "
+      "it takes a fifth as many; a last row has the paper's step. The paper's other models score 16.13 (VAE), 12.60 "
+      "(2sVAE), 11.38 (PixelCNN++), 10.28 (WGAN) and 7.93 (NVAE).");
   page.Table({"sampler"}, "paper: FID (2048-d)");
 }
 
@@ -58,10 +55,7 @@ void RenderSamples(Page& page) {
   page.Text(
       "Samples from noise, side by side, of the models that the samplers trained; the chains are as long as in "
       "training.");
-  Figure figure;
-  figure.columns = 4;
-  for (const RowResult& row : page.rows()) figure.panels.push_back(page.Samples(row, RowName(row.row), 64, 8));
-  page.Draw("samples", figure, "Samples of the models trained with each sampler");
+  page.DrawSamples("Samples of the models trained with each sampler", 4);
   page.Table({"sampler"}, "paper: FID (2048-d)");
 }
 

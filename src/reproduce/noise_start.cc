@@ -14,13 +14,9 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(
       "The paper starts the chains of contrastive divergence from noise, and reports that models trained with chains "
-      "from "
-      "the data cannot be sampled from noise; it gives no number. Here the three differ in nothing but where their "
-      "chains "
-      "start, and all are sampled from noise, with chains as long as in training.");
-  Figure figure;
-  for (const RowResult& row : page.rows()) figure.panels.push_back(page.Samples(row, RowName(row.row), 64, 8));
-  page.Draw("samples", figure, "Samples from noise of models whose training chains started in different places");
+      "from the data cannot be sampled from noise; it gives no number. Here the three differ in nothing but where "
+      "their chains start, and all are sampled from noise, with chains as long as in training.");
+  page.DrawSamples("Samples from noise of models whose training chains started in different places");
   page.Table({"chains start from"}, "paper");
 }
 

@@ -8,6 +8,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/report/samples.h"
 #include "reproduce/experiment.h"
 
 namespace grbm {
@@ -40,18 +41,15 @@ std::string ScaleText(const Experiment& experiment, const ReproduceOptions& opti
 std::string QuickText(Scale scale) {
   return fmt::format(
       "The quick distance is a Fréchet distance on 64 features made from the data, of {} samples from noise against as "
-      "many "
-      "training rows (docs/evaluate.md). The floor is what held-out data score.",
+      "many training rows (docs/evaluate.md). The floor is what held-out data score.",
       SampleCount(scale));
 }
 
 std::string FidText(const ReproduceOptions& options) {
   return fmt::format(
       "FID is the Fréchet distance on {} features of the Inception network, of {} samples against {} training images; "
-      "the "
-      "paper's is on 2048 features{}. Distances on other features or of other numbers of samples are on other scales: "
-      "only "
-      "numbers of one column can be compared.{}",
+      "the paper's is on 2048 features{}. Distances on other features or of other numbers of samples are on other "
+      "scales: only numbers of one column can be compared.{}",
       FidTap(options), FidSamples(options.scale), FidRows(options.scale),
       FidTap(options) == 2048 ? ", of a number of samples that it does not say" : "",
       options.inception.empty()
@@ -81,12 +79,6 @@ std::string CsvRow(const std::vector<std::string>& cells) {
 
 std::string Duration(double seconds) {
   return seconds < 100 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.1f} min", seconds / 60);
-}
-
-void MakeFolder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
 }
 
 // One number of ours, or why there is none.
@@ -130,9 +122,10 @@ ImagePanel EmptyPanel(const std::string& title, const std::string& caption) {
 }
 
 Image SampleGrid(const ModelFile& file, ConstMatrix rows, Index columns) {
-  GridOptions options{.columns = columns, .gap = 2, .scale = 2};
-  const auto bits = file.provenance.find("bits");
-  if (bits != file.provenance.end() && bits->second == "8") options.high = 255;
+  GridOptions options = ShownRange(file, rows);
+  options.columns = columns;
+  options.gap = 2;
+  options.scale = 2;
   return ImageGrid(rows, file.image_shape, options);
 }
 
@@ -220,12 +213,21 @@ void Page::Animate(const std::string& name, std::span<const Image> frames, const
   Text(fmt::format("![{}]({}.gif)", description, name));
 }
 
+void Page::DrawSamples(const std::string& description, int columns, const std::function<std::string(const Row&)>& title,
+                       double size) {
+  Figure figure;
+  figure.columns = columns;
+  figure.plot_width = figure.plot_height = size;
+  for (const RowResult& row : rows_) figure.panels.push_back(Samples(row, title(row.row), 64, 8));
+  Draw("samples", figure, description);
+}
+
 ImagePanel Page::Samples(const RowResult& row, const std::string& title, Index count, Index columns) const {
   if (!row.trained()) return EmptyPanel(title, row.Trouble());
   const ModelFile file = row.ReadModelFile();
   const Score* score = row.result->Find("quick", "frechet");
   return {title, score != nullptr ? fmt::format("distance {}", ScoreText(*score)) : "",
-          SampleGrid(file, DrawSamples(file, count, options_.seed, pool_), columns)};
+          SampleGrid(file, grbm::DrawSamples(file, count, options_.seed, pool_), columns)};
 }
 
 std::string Page::Write() {
@@ -241,8 +243,8 @@ std::string Page::Write() {
   head += ".\n\n";
   if (!rows_.empty() && CellConfig(rows_[0].row.cell).data.source == "strokes") {
     head +=
-        "**The data are made up** (`data.source = \"strokes\"`), because the real images are not in the cache: "
-        "`grbm data get mnist` and `grbm data get fashion-mnist` get them.\n\n";
+        "**The data are made up** (`data.source = \"strokes\"`), because the real images are not in the cache: `grbm "
+        "data get mnist` and `grbm data get fashion-mnist` get them.\n\n";
   }
   std::string tail = "## Run a cell again\n\n";
   std::vector<std::string> shown;

@@ -199,7 +199,7 @@ class Runner {
 
   std::vector<Score> Measure(const PlannedCell& cell, const std::string& metric) {
     const bool fid = metric == "fid";
-    EvaluationRequest request{ReadModel(cell.folder + "/model.safetensors"), LoadDataset(cell.config.data, pool_),
+    EvaluationRequest request{ReadModel(ModelPath(cell.folder)), LoadDataset(cell.config.data, pool_),
                               LoadHeldOut(cell.config.data, pool_)};
     request.samples = fid ? FidSamples(options_.scale) : SampleCount(options_.scale);
     if (fid) {

@@ -32,19 +32,12 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(
       "The paper divides the energy of a batch by the batch size and keeps the noise of its Langevin steps: that is a "
-      "chain "
-      "at a temperature of the batch size. It reports no other. Here the temperature alone differs; all rows make "
-      "equally "
-      "many updates at equal cost, and each model is sampled at the temperature at which it was trained. Steps above "
-      "0.04 variances sometimes broke down in the paper: they are tried at both ends.");
+      "chain at a temperature of the batch size. It reports no other. Here the temperature alone differs; all rows "
+      "make equally many updates at equal cost, and each model is sampled at the temperature at which it was trained. "
+      "Steps above 0.04 variances sometimes broke down in the paper: they are tried at both ends.");
   page.Table({"temperature", "step size"}, "paper");
-  Figure figure;
-  figure.columns = 3;
-  for (const RowResult& row : page.rows()) {
-    figure.panels.push_back(
-        page.Samples(row, fmt::format("temperature {}, step {}", row.row.labels[0], row.row.labels[1]), 64, 8));
-  }
-  page.Draw("samples", figure, "Samples of models trained at each temperature");
+  page.DrawSamples("Samples of models trained at each temperature", 3,
+                   [](const Row& row) { return fmt::format("temperature {}, step {}", row.labels[0], row.labels[1]); });
 }
 
 }  // namespace

@@ -117,12 +117,6 @@ class MetricsFile {
   std::unique_ptr<std::FILE, Close> file_;
 };
 
-void MakeFolder(const std::string& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", folder, error.message()));
-}
-
 void CheckSameSettings(const RunRequest& request, const RunRequest& stored) {
   Config ours = request.config;
   Config theirs = stored.config;

@@ -17,4 +17,7 @@ std::string ReadFile(const std::string& path);
 void WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces);
 void WriteFileAtomically(const std::string& path, std::string_view contents);
 
+// The folder and those above it, where they are missing. Throws IoError with the path and the system's reason.
+void MakeFolder(const std::string& path);
+
 }  // namespace grbm

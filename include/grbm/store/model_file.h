@@ -17,6 +17,12 @@ struct ModelFile {
   Standardization standardization = {};
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
+
+  // Whether the model's data were whole numbers from 0 to 255.
+  bool is_8bit() const {
+    const auto bits = provenance.find("bits");
+    return bits != provenance.end() && bits->second == "8";
+  }
 };
 
 // A safetensors file with the tensors W (visible × hidden), b, mu, log_var; the rest is in its

@@ -2,7 +2,7 @@
 // a kill, goes on to the same bits.
 //
 //   config.toml        every setting in force
-//   manifest.json      version, seed, CPU target, BLAS, threads, data
+//   manifest.json      version, seed, CPU target, threads, data
 //   metrics.jsonl      one line per logged update; no times, so that runs can be compared byte by byte
 //   checkpoints/       the newest few
 //   samples/           pictures of samples from noise over training, named after their update
