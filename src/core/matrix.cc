@@ -5,6 +5,7 @@
 #endif
 
 #include <algorithm>
+#include <numeric>
 
 namespace grbm {
 
@@ -63,6 +64,17 @@ bool AllFinite(std::span<const float> values) {
   }
   for (; i < values.size(); ++i) sums[0] += values[i] - values[i];
   return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
+}
+
+double SumOfSquares(std::span<const float> values) {
+  constexpr std::size_t kSums = 8;
+  double sums[kSums] = {};
+  std::size_t i = 0;
+  for (; i + kSums <= values.size(); i += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] += double{values[i + k]} * double{values[i + k]};
+  }
+  for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
 }  // namespace grbm

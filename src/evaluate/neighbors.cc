@@ -22,12 +22,6 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-double SquaredNorm(std::span<const float> a) {
-  double sum = 0;
-  for (const float x : a) sum += double{x} * double{x};
-  return sum;
-}
-
 // Squared distances, ‖a‖² + ‖b‖² - 2 a·b, of a block of queries to all references, some at a time: calls
 // use(query, first reference, distances) on any thread, all calls of one query in order. Rows are moved so that the
 // references have mean 0, which keeps the differences from cancelling.
@@ -55,7 +49,7 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
     std::vector<float> norms;
     for (Index r = 0; r < count; ++r) {
       for (Index i = 0; i < references.cols(); ++i) columns(i, r) = block(r, i);
-      norms.push_back(static_cast<float>(SquaredNorm(block.row(r))));
+      norms.push_back(static_cast<float>(SumOfSquares(block.row(r))));
     }
     const kernels::RightFactor factor(columns, norms, scale);
     pool.ParallelFor((queries.rows() + kQueriesAtOnce - 1) / kQueriesAtOnce, [&](Index b) {
@@ -64,7 +58,7 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
       Matrix distances(rows, count);
       factor.Multiply(moved.view().Rows(begin, rows), distances);
       for (Index r = 0; r < rows; ++r) {
-        const auto norm = static_cast<float>(SquaredNorm(moved.row(begin + r)));
+        const auto norm = static_cast<float>(SumOfSquares(moved.row(begin + r)));
         for (float& d : distances.row(r)) d = std::max(0.0f, d + norm);
         use(begin + r, first, std::span<const float>(distances.row(r)));
       }

@@ -46,11 +46,7 @@ void RemoveMeans(std::span<float> window, Index channels) {
   }
 }
 
-double Norm(std::span<const float> x) {
-  double sum = 0;
-  for (const float value : x) sum += double{value} * double{value};
-  return std::sqrt(sum);
-}
+double Norm(std::span<const float> x) { return std::sqrt(SumOfSquares(x)); }
 
 // Windows at random places of the reference rows, one per row; in the first layer without their mean.
 Matrix DrawWindows(const QuickFeatures::Layer& layer, ConstMatrix rows, Index count, Index number) {

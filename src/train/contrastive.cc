@@ -204,8 +204,8 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
   });
   std::vector<double> accepted(static_cast<std::size_t>(sampler_->options().steps));
   for (Index k = 0; k < count; ++k) {
-    const Piece& piece = *pieces_[static_cast<std::size_t>(k)];
-    statistics_->sums().Add(pieces_[static_cast<std::size_t>(k)]->statistics.sums(), pool_);
+    Piece& piece = *pieces_[static_cast<std::size_t>(k)];
+    statistics_->sums().Add(piece.statistics.sums(), pool_);
     const double share = static_cast<double>(piece.chains.count()) / static_cast<double>(chains.count());
     for (std::size_t t = 0; t < accepted.size(); ++t) accepted[t] += share * piece.accepted[t];
   }

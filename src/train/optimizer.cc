@@ -18,17 +18,6 @@ auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> 
   return k == p.W.rows() ? p.b : k == p.W.rows() + 1 ? p.mu : p.log_var;
 }
 
-double SumOfSquares(std::span<const float> values) {
-  constexpr std::size_t kSums = 8;
-  double sums[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums <= values.size(); i += kSums) {
-    for (std::size_t k = 0; k < kSums; ++k) sums[k] += double{values[i + k]} * double{values[i + k]};
-  }
-  for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
-  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
-}
-
 }  // namespace
 
 double Norm(const Parameters& gradient, ThreadPool& pool) {
