@@ -40,8 +40,8 @@ class VectorStream {
     low_ = key.counter[2];
     high_ = key.counter[3];
     for (std::uint32_t round = 0; round < 10; ++round) {
-      keys_[0][round] = key.key[0] + round * 0x9E3779B9u;
-      keys_[1][round] = key.key[1] + round * 0xBB67AE85u;
+      hn::Store(hn::Set(U64(), std::uint64_t{key.key[0] + round * 0x9E3779B9u}), U64(), keys_[0][round]);
+      hn::Store(hn::Set(U64(), std::uint64_t{key.key[1] + round * 0xBB67AE85u}), U64(), keys_[1][round]);
     }
   }
 
@@ -54,8 +54,8 @@ class VectorStream {
     constexpr std::size_t kHalves = 2 * kUsed;  // counters with even numbers, and those with odd ones
     VW c0[kHalves], c1[kHalves], c2[kHalves], c3[kHalves];
     for (std::size_t part = 0; part < kUsed; ++part) {
-      const auto counter = hn::Iota(u32, first + static_cast<std::uint32_t>(part * hn::MaxLanes(u32)));
-      c0[2 * part] = hn::BitCast(u64, counter);
+      const auto counters = hn::Iota(u32, static_cast<std::uint32_t>(part * hn::MaxLanes(u32)));
+      c0[2 * part] = hn::BitCast(u64, hn::Add(counters, hn::Set(u32, first)));
       c0[2 * part + 1] = hn::ShiftRight<32>(c0[2 * part]);
     }
     for (std::size_t half = 0; half < kHalves; ++half) {
@@ -67,8 +67,8 @@ class VectorStream {
     const auto m1 = hn::Set(u32, 0xCD9E8D57u);
     const auto upper = [&](VW x) HWY_ATTR { return hn::BitCast(u64, hn::DupOdd(hn::BitCast(u32, x))); };
     for (int round = 0; round < 10; ++round) {
-      const VW k0 = hn::Set(u64, keys_[0][round]);
-      const VW k1 = hn::Set(u64, keys_[1][round]);
+      const VW k0 = hn::Load(u64, keys_[0][round]);
+      const VW k1 = hn::Load(u64, keys_[1][round]);
       for (std::size_t half = 0; half < kHalves; ++half) {
         const VW p0 = hn::MulEven(hn::BitCast(u32, c0[half]), m0);
         const VW p1 = hn::MulEven(hn::BitCast(u32, c2[half]), m1);
@@ -92,7 +92,7 @@ class VectorStream {
  private:
   std::uint64_t low_ = 0;
   std::uint64_t high_ = 0;
-  std::uint64_t keys_[2][10] = {};
+  alignas(64) std::uint64_t keys_[2][10][hn::MaxLanes(U64())] = {};  // a vector of each
 };
 
 // (k + 1/2) / 2²³ for the upper 23 bits.
