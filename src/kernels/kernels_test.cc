@@ -87,7 +87,7 @@ class Kernels : public ::testing::TestWithParam<std::tuple<std::int64_t, Index, 
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Kernels,
                          ::testing::Combine(::testing::ValuesIn(Targets()), ::testing::Values(1, 7, 64, 131),
-                                            ::testing::Values(1, 17, 100), ::testing::Values(3, 64, 130)),
+                                            ::testing::Values(1, 8, 17, 109), ::testing::Values(3, 64, 130)),
                          [](const ::testing::TestParamInfo<Kernels::ParamType>& test) {
                            return hwy::TargetName(std::get<0>(test.param)) + std::string("_") +
                                   std::to_string(std::get<1>(test.param)) + "x" +

@@ -102,9 +102,9 @@ TEST(Portable, TargetsWithFusedMultiplyAddGiveTheSameBits) {
     EXPECT_EQ(results.normals, 0x480779ef07fdf361u);
     EXPECT_EQ(results.logits, 0x21955478b134556eu);
     EXPECT_EQ(results.bits, 0xe98921ed9306571cu);
-    EXPECT_EQ(results.product, 0x2c5081cd6877ad70u);
-    EXPECT_EQ(results.moved, 0x9af2d0e4bc21bbe7u);
-    EXPECT_EQ(results.outer, 0xeafaeb5b73bd5844u);
+    EXPECT_EQ(results.product, 0xf074127557936e1bu);
+    EXPECT_EQ(results.moved, 0xc764434a6f24dc5au);
+    EXPECT_EQ(results.outer, 0x83e4301ec9b2420au);
   }
 }
 

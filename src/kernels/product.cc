@@ -146,9 +146,9 @@ void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, cons
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
   const Index first = tile * kGroupPanels;
   const Index panels = GroupPanels(W_transposed.cols(), tile);
-  Index p = 0;
-  for (; p + 2 <= panels; p += 2) TableProduct<4, 8, 2>(h, W_transposed, first + p, rows, product, false);
-  if (p < panels) TableProduct<4, 8, 1>(h, W_transposed, first + p, rows, product, false);
+  for (Index panel = first; panel < first + panels; ++panel) {
+    TableProduct<5, 5, 5, 5, 6, 6>(h, W_transposed, panel, rows, product, false);
+  }
 }
 
 void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
@@ -160,7 +160,7 @@ void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index til
 }
 
 void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {
-  TableProduct<8, 8, 1>(h_transposed, v, panel, units, sum, true);
+  TableProduct<6, 6, 6, 7, 7, 6, 6, 6, 7, 7>(h_transposed, v, panel, units, sum, true);
 }
 
 void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum) {

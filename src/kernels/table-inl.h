@@ -8,38 +8,47 @@
 #define GRBM_KERNELS_TABLE_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
 #include "kernels/panels.h"
 #include "kernels/random-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace grbm::kernels::HWY_NAMESPACE {
 
-// kTables tables of 2^kBits sums each, a sum being a line of each of kPanels panels: kTables · kBits bits of a row are
-// served at once.
-template <int kBits, int kTables, int kPanels>
+// Tables of the sums of kBits rows each, of the first kUsed vectors of a panel's lines: as many bits of a row are served
+// at once as the tables have together.
+template <std::size_t kUsed, int... kBits>
 class SubsetSums {
  public:
-  static constexpr int kSpan = kTables * kBits;
-  static_assert(kGroup % kSpan == 0 && (kPanels == 1 || kPanels == 2));
+  static constexpr int kSpan = (kBits + ...);
+  static_assert(kGroup % kSpan == 0);
 
-  // From rows first ... first + kSpan - 1 of the panels; those past the last row are zero.
+  // From rows first ... first + kSpan - 1 of the panel; those past the last row are zero.
   HWY_NOINLINE void Build(ConstPanelView right, Index panel, Index first) {
-    for (int t = 0; t < kTables; ++t) {
-      float* const table = sums_ + t * kEntries * kWidth;
-      for (std::size_t i = 0; i < kSumVectors; ++i) hn::Store(hn::Zero(F32()), F32(), table + i * kLanes);
-      if (first + t * kBits >= right.rows()) continue;  // no bit is set: the empty sum is all that is asked for
-      for (int bit = 0; bit < kBits; ++bit) {
-        const Index row = first + t * kBits + bit;
-        VF line[kSumVectors];
-        for (std::size_t i = 0; i < kSumVectors; ++i) {
-          line[i] =
-              row < right.rows() ? hn::Load(F32(), Part(right.line(panel, row), right.stride(), i)) : hn::Zero(F32());
+    // The next rows, for the time between is longer than a look ahead of the hardware lasts.
+    for (Index row = first + kSpan; row < std::min(right.rows(), first + 2 * kSpan); ++row) {
+      hwy::Prefetch(right.line(panel, row));
+    }
+    for (std::size_t t = 0; t < kTables; ++t) {
+      float* const table = sums_ + kStart[t] * kWidth;
+      for (std::size_t i = 0; i < kUsed; ++i) hn::Store(hn::Zero(F32()), F32(), table + i * kLanes);
+      if (first + kFirstBit[t] >= right.rows()) continue;  // no bit is set: the empty sum is all that is asked for
+      for (int bit = 0; bit < kSizes[t]; ++bit) {
+        const Index row = first + kFirstBit[t] + bit;
+        VF line[kUsed];
+        for (std::size_t i = 0; i < kUsed; ++i) {
+          line[i] = row < right.rows() ? hn::Load(F32(), right.line(panel, row) + i * kLanes) : hn::Zero(F32());
         }
         // The entries with this bit as the highest are those below it, with the line added.
         const float* from = table;
-        float* to = table + (1 << bit) * kWidth;
+        float* to = table + (std::size_t{1} << bit) * kWidth;
         for (int e = 0; e < 1 << bit; ++e) {
-          for (std::size_t i = 0; i < kSumVectors; ++i, from += kLanes, to += kLanes) {
+          for (std::size_t i = 0; i < kUsed; ++i, from += kLanes, to += kLanes) {
             hn::Store(hn::Add(hn::Load(F32(), from), line[i]), F32(), to);
           }
         }
@@ -49,50 +58,64 @@ class SubsetSums {
 
   // out += the sums that each row's bits ask for; `words` holds them from bit `shift` on.
   HWY_NOINLINE void Add(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
-                        Index stride, bool first) const {
+                        bool first) const {
     const F32 f;
     for (Index r = 0; r < rows; ++r, out += kPanel) {
       const std::uint64_t bits = words[r] >> shift;
-      VF sum[kSumVectors];
-      for (std::size_t i = 0; i < kSumVectors; ++i) sum[i] = first ? hn::Zero(f) : hn::Load(f, Part(out, stride, i));
+      VF sum[kUsed];
+      for (std::size_t i = 0; i < kUsed; ++i) sum[i] = first ? hn::Zero(f) : hn::Load(f, out + i * kLanes);
 #pragma GCC unroll 16
-      for (int t = 0; t < kTables; ++t) {
+      for (std::size_t t = 0; t < kTables; ++t) {
         // The index, already multiplied by the bytes of an entry.
-        const int move = t * kBits - kLogBytes;
-        const std::uint64_t offset = (move >= 0 ? bits >> (move & 63) : bits << (-move & 63)) & kOffsets;
-        const char* const table = reinterpret_cast<const char*>(sums_ + t * kEntries * kWidth);
+        const int move = kFirstBit[t] - kLogBytes;
+        const std::uint64_t offsets = ((std::uint64_t{1} << kSizes[t]) - 1) << kLogBytes;
+        const std::uint64_t offset = (move >= 0 ? bits >> (move & 63) : bits << (-move & 63)) & offsets;
+        const char* const table = reinterpret_cast<const char*>(sums_ + kStart[t] * kWidth);
         const float* HWY_RESTRICT entry = reinterpret_cast<const float*>(table + offset);
-        for (std::size_t i = 0; i < kSumVectors; ++i) sum[i] = hn::Add(sum[i], hn::Load(f, entry + i * kLanes));
+        for (std::size_t i = 0; i < kUsed; ++i) sum[i] = hn::Add(sum[i], hn::Load(f, entry + i * kLanes));
       }
-      for (std::size_t i = 0; i < kSumVectors; ++i) hn::Store(sum[i], f, Part(out, stride, i));
+      for (std::size_t i = 0; i < kUsed; ++i) hn::Store(sum[i], f, out + i * kLanes);
     }
   }
 
  private:
-  static constexpr int kEntries = 1 << kBits;
-  static constexpr int kWidth = kPanels * kPanel;
-  static constexpr int kLogBytes = kPanels == 2 ? 7 : 6;
-  static constexpr std::uint64_t kOffsets = std::uint64_t{kEntries - 1} << kLogBytes;
-  static constexpr std::size_t kSumVectors = kPanels * kVectors;
+  static constexpr std::size_t kTables = sizeof...(kBits);
+  static constexpr int kSizes[] = {kBits...};
+  static constexpr std::size_t kWidth = kUsed * kLanes;
+  static constexpr int kLogBytes = std::countr_zero(kWidth * sizeof(float));
 
-  // Vector i of a line of each panel.
-  template <typename T>
-  static HWY_INLINE T* Part(T* line, Index stride, std::size_t i) {
-    return line + static_cast<Index>(i / kVectors) * stride + i % kVectors * kLanes;
+  // What tables before the t-th take, where a table takes take(size).
+  template <typename T, typename Take>
+  static constexpr std::array<T, kTables> Before(const Take& take) {
+    std::array<T, kTables> out{};
+    for (std::size_t t = 1; t < kTables; ++t) out[t] = out[t - 1] + take(kSizes[t - 1]);
+    return out;
   }
+  static constexpr auto kFirstBit = Before<int>([](int size) { return size; });
+  static constexpr auto kStart = Before<std::size_t>([](int size) { return std::size_t{1} << size; });
 
-  alignas(64) float sums_[kTables * kEntries * kWidth];
+  alignas(64) float sums_[((std::size_t{1} << kBits) + ...) * kWidth];
 };
 
-// out (+)= bits · right, for kPanels panels of the result.
-template <int kBits, int kTables, int kPanels>
-HWY_NOINLINE void TableProduct(ConstBitView bits, ConstPanelView right, Index panel, Rows rows, PanelView out,
-                               bool accumulate) {
-  static thread_local SubsetSums<kBits, kTables, kPanels> sums;
+// out (+)= bits · right, for the first kUsed vectors of one panel of the result.
+template <std::size_t kUsed, int... kBits>
+HWY_NOINLINE void TableProductOf(ConstBitView bits, ConstPanelView right, Index panel, Rows rows, PanelView out,
+                                 bool accumulate) {
+  static thread_local SubsetSums<kUsed, kBits...> sums;
   for (Index k = 0; k < right.rows(); k += sums.kSpan) {
     sums.Build(right, panel, k);
-    sums.Add(&bits.word(rows.first, k / kGroup), k % kGroup, rows.count, out.line(panel, rows.first), out.stride(),
+    sums.Add(&bits.word(rows.first, k / kGroup), k % kGroup, rows.count, out.line(panel, rows.first),
              k == 0 && !accumulate);
+  }
+}
+
+// out (+)= bits · right, for one panel of the result.
+template <int... kBits>
+void TableProduct(ConstBitView bits, ConstPanelView right, Index panel, Rows rows, PanelView out, bool accumulate) {
+  if (out.cols() - panel * kPanel <= static_cast<Index>(kLanes)) {
+    TableProductOf<1, kBits...>(bits, right, panel, rows, out, accumulate);
+  } else {
+    TableProductOf<kVectors, kBits...>(bits, right, panel, rows, out, accumulate);
   }
 }
 
