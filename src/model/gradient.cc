@@ -9,7 +9,7 @@ EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden)
     : hidden_(hidden), sums_(std::make_unique<StateSums>(model)) {}
 EnergyStatistics::~EnergyStatistics() = default;
 
-void EnergyStatistics::Reset(const Model& model) { sums_->Reset(model); }
+void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Reset(model, pool); }
 double EnergyStatistics::count() const { return sums_->count(); }
 
 void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
@@ -36,7 +36,7 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
 Parameters EnergyStatistics::MeanGradient(ThreadPool& pool) const {
   GRBM_CHECK(count() > 0);
   Parameters gradient(sums_->model().visible(), sums_->model().hidden());
-  sums_->AddGradient(1 / count(), gradient, pool);
+  sums_->Gradient(1 / count(), gradient, pool);
   return gradient;
 }
 

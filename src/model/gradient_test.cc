@@ -162,7 +162,7 @@ TEST(EnergyStatistics, ResetForgets) {
   fresh.Add(v, h, pool);
   EnergyStatistics used(model);
   used.Add(RandomVisible(9, 3, 4), RandomHidden(9, 4, 5), pool);
-  used.Reset(model);
+  used.Reset(model, pool);
   used.Add(v, h, pool);
   EXPECT_TRUE(fresh.MeanGradient(pool) == used.MeanGradient(pool));
   EXPECT_EQ(used.count(), 6);

@@ -107,10 +107,12 @@ const PackedWeights& Model::packed(ThreadPool& pool) const {
   return *packing_->weights;
 }
 
-void Model::TakePackedMemory(Model& other) {
-  if (visible() != other.visible() || hidden() != other.hidden()) return;
-  const std::shared_ptr<Packing> theirs = std::exchange(other.packing_, std::make_shared<Packing>());
-  if (theirs.use_count() == 1) packing_->memory = std::move(theirs->weights);  // copies of the other model share it
+Parameters Model::Replace(Model next) {
+  GRBM_CHECK(next.visible() == visible() && next.hidden() == hidden());
+  if (packing_.use_count() == 1) next.packing_->memory = std::move(packing_->weights);  // copies of this model share it
+  Parameters before = std::move(parameters_);
+  *this = std::move(next);
+  return before;
 }
 
 Model Model::Tempered(double temperature) const {

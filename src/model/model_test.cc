@@ -101,6 +101,23 @@ TEST(Model, InitialWeightsHaveTheStatedVariance) {
   EXPECT_FALSE(model.parameters() == Model::Initial(400, 500, 4, 0.25).parameters());
 }
 
+TEST(Model, ReplacedItIsTheOtherModel) {
+  ThreadPool pool(1);
+  const Model first = RandomModel(3, 70, 2);
+  const Model second = RandomModel(3, 70, 3);
+  const Matrix v = RandomVisible(10, 3, 4);
+  const auto energies = [&](const Model& m) { return MarginalEnergies(m, v, pool); };
+  Model model(first.parameters());
+  EXPECT_EQ(energies(model), energies(first));
+  EXPECT_TRUE(model.Replace(Model(second.parameters())) == first.parameters());
+  EXPECT_EQ(energies(model), energies(second));
+  // Copies keep the weights that they share.
+  const Model copy = model;
+  EXPECT_TRUE(model.Replace(Model(first.parameters())) == second.parameters());
+  EXPECT_EQ(energies(model), energies(first));
+  EXPECT_EQ(energies(copy), energies(second));
+}
+
 TEST(Model, TheTemperedModelHasTheTemperedEnergy) {
   const Model model = RandomModel(3, 4, 2);
   for (const double temperature : {0.3, 1.0, 7.0}) {

@@ -45,11 +45,12 @@ StateSums::StateSums(const Model& model)
       offset_(Zeros(model.visible())),
       square_(Zeros(model.visible())) {}
 
-void StateSums::Reset(const Model& model) {
+void StateSums::Reset(const Model& model, ThreadPool& pool) {
   GRBM_CHECK(model.hidden() == outer_.rows() && model.visible() == outer_.cols());
   model_ = &model;
   count_ = 0;
-  std::ranges::fill(outer_.values(), 0.0f);
+  ForParts(outer_.values().size(), pool,
+           [&](std::size_t first, std::size_t size) { std::ranges::fill(outer_.values().subspan(first, size), 0.0f); });
   std::ranges::fill(hidden_, 0.0);
   std::ranges::fill(offset_, 0.0);
   std::ranges::fill(square_, 0.0);
@@ -112,7 +113,7 @@ void StateSums::Scale(double factor, ThreadPool& pool) {
   scale(square_, factor);
 }
 
-void StateSums::AddGradient(double factor, Parameters& gradient, ThreadPool& pool) const {
+void StateSums::Gradient(double factor, Parameters& gradient, ThreadPool& pool) const {
   const ConstPanelView outer = outer_;
   const ConstPanelView weights = model_->packed(pool).transposed();
   pool.ParallelFor(outer.panels(), [&](Index panel) {
@@ -124,13 +125,13 @@ void StateSums::AddGradient(double factor, Parameters& gradient, ThreadPool& poo
       const auto weight = static_cast<float>(scale);
       const std::span<float> row = gradient.W.row(i);
       const float* column = outer.line(panel, 0) + i % kPanel;
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] -= column[Size(kPanel) * j] * weight;
-      gradient.mu[at] -= static_cast<float>(offset_[at] * scale);
-      gradient.log_var[at] += static_cast<float>((interaction[i % kPanel] - 0.5 * square_[at]) * scale);
+      for (std::size_t j = 0; j < row.size(); ++j) row[j] = -column[Size(kPanel) * j] * weight;
+      gradient.mu[at] = static_cast<float>(-offset_[at] * scale);
+      gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square_[at]) * scale);
     }
   });
   for (std::size_t j = 0; j < gradient.b.size(); ++j) {
-    gradient.b[j] -= static_cast<float>(factor * hidden_[j]);
+    gradient.b[j] = static_cast<float>(-factor * hidden_[j]);
   }
 }
 

@@ -11,7 +11,7 @@ namespace grbm {
 class StateSums {
  public:
   explicit StateSums(const Model& model);
-  void Reset(const Model& model);
+  void Reset(const Model& model, ThreadPool& pool);
 
   void Add(kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool);
   void Add(kernels::ConstPanelView v, kernels::ConstPanelView p, ThreadPool& pool);
@@ -22,8 +22,8 @@ class StateSums {
 
   const Model& model() const { return *model_; }
   double count() const { return count_; }
-  // gradient += factor · Σ ∂E/∂θ.
-  void AddGradient(double factor, Parameters& gradient, ThreadPool& pool) const;
+  // gradient = factor · Σ ∂E/∂θ.
+  void Gradient(double factor, Parameters& gradient, ThreadPool& pool) const;
 
  private:
   void AddVisible(kernels::ConstPanelView v, ThreadPool& pool);

@@ -124,7 +124,7 @@ std::vector<double> Contrastive::Cool(const Model& model, const SamplerOptions& 
 }
 
 Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data,
-                                 std::uint64_t update) {
+                                 std::uint64_t update, Parameters memory) {
   const auto hidden = sampler.method == Method::kLangevin || options_.hidden == HiddenKind::kProbability
                           ? EnergyStatistics::Hidden::kProbability
                           : EnergyStatistics::Hidden::kState;
@@ -132,7 +132,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
     statistics_ = std::make_unique<EnergyStatistics>(model, hidden);
     sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow);
   } else {
-    statistics_->Reset(model);
+    statistics_->Reset(model, pool_);
     sampler_->Set(model, sampler);
   }
   report_.unstable_units = sampler_->stability().unstable;
@@ -157,9 +157,11 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   report_.acceptance = std::reduce(accepted.begin(), accepted.end()) / static_cast<double>(accepted.size());
   if (options_.algorithm == Algorithm::kPcd) chains_ = std::move(chains);
 
-  Parameters gradient(model.visible(), model.hidden());
-  statistics_->sums().AddGradient(-1 / (static_cast<double>(data.rows()) * counted), gradient, pool_);
-  return gradient;
+  if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
+    memory = Parameters(model.visible(), model.hidden());
+  }
+  statistics_->sums().Gradient(-1 / (static_cast<double>(data.rows()) * counted), memory, pool_);
+  return memory;
 }
 
 // Chains that run on their own from the first step to the last.
@@ -197,7 +199,7 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
     CopyRows(visible, piece.chains.visible);
     CopyRows(hidden, piece.chains.hidden);
     piece.sampler.Set(model, sampler_->options());
-    piece.statistics.Reset(model);
+    piece.statistics.Reset(model, piece.pool);
     piece.accepted = piece.sampler.Run(piece.chains, place, nullptr, &piece.statistics);
     CopyRows(piece.chains.visible, visible);
     CopyRows(piece.chains.hidden, hidden);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "grbm/core/random.h"
 #include "sampler/schedule.h"
@@ -89,7 +90,7 @@ UpdateMetrics Trainer::Update() {
   read_(updates_, batch_);
   Parameters gradient;
   try {
-    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_);
+    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_, std::exchange(memory_, {}));
   } catch (const DataError& error) {
     diverged(error.what());
   }
@@ -102,8 +103,7 @@ UpdateMetrics Trainer::Update() {
     if (std::ranges::max(next.variance()) > kRunaway * setup_.model.initial_variance) {
       diverged(fmt::format("the variance of a visible unit reached {:.3g}", std::ranges::max(next.variance())));
     }
-    next.TakePackedMemory(model_);
-    model_ = std::move(next);
+    memory_ = model_.Replace(std::move(next));
   } catch (const DataError& error) {
     diverged(error.what());
   }

@@ -74,8 +74,9 @@ TEST_P(ExactSampler, TheGradientIsRightInExpectation) {
   each(exact, [&](double x) { expected.push_back(-x); });
   sum.resize(expected.size());
   squares.resize(expected.size());
+  Parameters g;  // each estimate in the memory of the one before
   for (int run = 0; run < runs; ++run) {
-    const Parameters g = contrastive.Gradient(model, GetParam().sampler, data, static_cast<std::uint64_t>(run));
+    g = contrastive.Gradient(model, GetParam().sampler, data, static_cast<std::uint64_t>(run), std::move(g));
     std::size_t k = 0;
     each(g, [&](double x) {
       sum[k] += x;

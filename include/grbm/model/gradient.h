@@ -22,7 +22,7 @@ class EnergyStatistics {
   ~EnergyStatistics();
 
   // Forgets all; from now on for this model, which must have the same shape and outlive the statistics.
-  void Reset(const Model& model);
+  void Reset(const Model& model, ThreadPool& pool);
 
   Hidden hidden() const { return hidden_; }
   // Adds states (v, h), for kState.

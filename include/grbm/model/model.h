@@ -60,8 +60,9 @@ class Model {
 
   // The weights in the order in which the kernels read them: packed once, when they are first asked for.
   const PackedWeights& packed(ThreadPool& pool) const;
-  // Packs into the memory that another model's have, which that one gives up.
-  void TakePackedMemory(Model& other);
+  // Becomes `next`, which must have the same shape and whose packed weights go where its own were. Returns what its
+  // parameters were.
+  Parameters Replace(Model next);
 
   // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
   Model Tempered(double temperature) const;

@@ -30,7 +30,9 @@ class Contrastive {
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states).
   // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
-  Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
+  // The result may be put into the memory of parameters that are no longer needed.
+  Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
+                      Parameters memory = {});
 
   const BatchReport& report() const { return report_; }
 

@@ -77,6 +77,7 @@ class Trainer {
   Contrastive contrastive_;
   Optimizer optimizer_;
   Matrix batch_;
+  Parameters memory_;  // of the last parameters, for the next gradient
 };
 
 }  // namespace grbm
