@@ -3,10 +3,10 @@
 
 The samplers are those of docs/math.md, whose numbers are cited, written as one would for PyTorch: float32, whole
 batches, all cores, no autograd. Each has several forms:
-  as written      each formula computes the products that it names, so that K inner steps call dE/dv(v, h) K times; all
-                  samples are kept, and the gradient is their mean
+  as written      each formula computes the products that it names, so that K inner steps call dE/dv(v, h) K times, and
+                  dE/dlog_var takes W h; all samples are kept, and the gradient is their mean
   shared          products are made once and handed on: W h once for K inner steps, logits once for draws and energies;
-                  the gradient's sums are taken as the chains run, and no sample is kept
+                  the gradient's sums are taken as the chains run, W h is left out of them, and no sample is kept
   shared, closed  the same, with the K inner steps as one draw
 """
 import argparse
@@ -71,6 +71,12 @@ class Model:
     def energy_gradient(self, v, h):
         """(6); with p(h | v) for h it is (7)."""
         return (v - self.mu - h @ self.W.t()) / self.var
+
+    def parameter_gradients(self, v, h):
+        """(9), the means over the states: of dE/dW, dE/db, dE/dmu and dE/dlog_var"""
+        d = v - self.mu
+        return (-(v / self.var).t() @ h / len(v), -h.mean(0), -(d / self.var).mean(0),
+                ((v * (h @ self.W.t()) - d**2 / 2) / self.var).mean(0))
 
     def marginal_energy(self, v):
         """(5)"""
@@ -221,7 +227,7 @@ class AdjustedLangevin(Langevin):
 
 
 class Sums:
-    """The sums over states that the gradients of the energy need (9)."""
+    """The sums over states that will do for the gradients of the energy (9)."""
     def __init__(self, model):
         self.model = model
         self.outer, self.hidden, self.offset, self.square = (torch.zeros_like(p) for p in model.parameters())
@@ -236,7 +242,7 @@ class Sums:
         self.count += len(v)
 
     def gradients(self):
-        """The means of dE/dW, dE/db, dE/dmu and dE/dlog_var."""
+        """What Model.parameter_gradients is of all states."""
         model, n = self.model, self.count
         interaction = (model.W * self.outer).sum(1)
         return (-self.outer / model.var[:, None] / n, -self.hidden / n, -self.offset / model.var / n,
@@ -246,19 +252,23 @@ class Sums:
 @torch.no_grad()
 def gradient(model, sampler, data, steps):
     """(31): chains from noise, every step of them counted."""
-    positive, negative = Sums(model), Sums(model)
-    positive.add(*sampler.sample(sampler.start(data)))
+    on_data = sampler.sample(sampler.start(data))
     state = sampler.start(torch.randn_like(data))
-    kept = []
-    for t in range(steps):
-        state = sampler.step(state, t, steps)
-        if sampler.form == "as written":
+    if sampler.form == "as written":
+        kept = []
+        for t in range(steps):
+            state = sampler.step(state, t, steps)
             kept.append(sampler.sample(state))
-        else:
-            negative.add(*sampler.sample(state))
-    if kept:
-        negative.add(*(torch.cat(parts) for parts in zip(*kept)))
-    return [p - n for p, n in zip(positive.gradients(), negative.gradients())]
+        positive = model.parameter_gradients(*on_data)
+        negative = model.parameter_gradients(*(torch.cat(parts) for parts in zip(*kept)))
+    else:
+        sums = Sums(model), Sums(model)
+        sums[0].add(*on_data)
+        for t in range(steps):
+            state = sampler.step(state, t, steps)
+            sums[1].add(*sampler.sample(state))
+        positive, negative = (s.gradients() for s in sums)
+    return [p - n for p, n in zip(positive, negative)]
 
 
 @torch.no_grad()
