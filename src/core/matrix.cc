@@ -17,6 +17,19 @@ constexpr std::size_t kLargeBlock = 4 * kLargePage;
 
 std::align_val_t Alignment(std::size_t bytes) { return std::align_val_t(bytes >= kLargeBlock ? kLargePage : kLine); }
 
+// Σ term(i) for i below `size`: eight sums side by side, for each addition waits for the one before.
+template <typename Term>
+double Sum(std::size_t size, const Term& term) {
+  constexpr std::size_t kSums = 8;
+  double sums[kSums] = {};
+  std::size_t i = 0;
+  for (; i + kSums <= size; i += kSums) {
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] += term(i + k);
+  }
+  for (; i < size; ++i) sums[0] += term(i);
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
+
 }  // namespace
 
 void* AllocateAligned(std::size_t bytes) {
@@ -46,10 +59,12 @@ double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
   GRBM_CHECK(a.rows() == b.rows() && a.cols() == b.cols());
   double sum = 0;
   for (Index r = 0; r < a.rows(); ++r) {
-    for (Index c = 0; c < a.cols(); ++c) {
-      const double d = double{a(r, c)} - double{b(r, c)};
-      sum += d * d;
-    }
+    const std::span<const float> x = a.row(r);
+    const std::span<const float> y = b.row(r);
+    sum += Sum(x.size(), [&](std::size_t i) {
+      const double d = double{x[i]} - double{y[i]};
+      return d * d;
+    });
   }
   return sum / static_cast<double>(a.rows() * a.cols());
 }
@@ -67,14 +82,7 @@ bool AllFinite(std::span<const float> values) {
 }
 
 double SumOfSquares(std::span<const float> values) {
-  constexpr std::size_t kSums = 8;
-  double sums[kSums] = {};
-  std::size_t i = 0;
-  for (; i + kSums <= values.size(); i += kSums) {
-    for (std::size_t k = 0; k < kSums; ++k) sums[k] += double{values[i + k]} * double{values[i + k]};
-  }
-  for (; i < values.size(); ++i) sums[0] += double{values[i]} * double{values[i]};
-  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+  return Sum(values.size(), [&](std::size_t i) { return double{values[i]} * double{values[i]}; });
 }
 
 }  // namespace grbm

@@ -29,32 +29,6 @@ double MeanBit(ConstBitView h) {
   return static_cast<double>(set) / static_cast<double>(h.rows() * h.units());
 }
 
-// The mean of (v - E[v | h])² per visible unit.
-double Reconstruction(const PackedWeights& weights, kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool) {
-  kernels::Panels product(v.rows(), v.cols());
-  const kernels::PanelView out = product;
-  const Index tiles = kernels::GroupCount(v.cols());
-  std::vector<double> squares(static_cast<std::size_t>(tiles));
-  pool.ParallelFor(tiles, [&](Index tile) {
-    kernels::HiddenProduct(h, weights.transposed(), tile, {0, v.rows()}, out);
-    const Index first = tile * kernels::kGroupPanels;
-    for (Index panel = first; panel < first + kernels::GroupPanels(v.cols(), tile); ++panel) {
-      const float* const mu = weights.mu().panel(panel);
-      double sums[kernels::kPanel] = {};
-      for (Index r = 0; r < v.rows(); ++r) {
-        const float* const from = v.line(panel, r);
-        const float* const to = out.line(panel, r);
-        for (Index i = 0; i < kernels::kPanel; ++i) {
-          const double d = double{from[i]} - double{mu[i]} - double{to[i]};
-          sums[i] += d * d;
-        }
-      }
-      squares[static_cast<std::size_t>(tile)] += std::accumulate(std::begin(sums), std::end(sums), 0.0);
-    }
-  });
-  return std::accumulate(squares.begin(), squares.end(), 0.0) / static_cast<double>(v.rows() * v.cols());
-}
-
 // The part of a chain that begins after `done` of its steps.
 SamplerOptions Part(SamplerOptions options, std::int64_t done, std::int64_t steps) {
   options.steps = steps;
@@ -234,7 +208,7 @@ void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t up
     statistics_->sums().Add(v, ConstBitView(h), pool_);
   }
   report_.hidden_activity = MeanBit(h);
-  report_.reconstruction = Reconstruction(weights, v, h, pool_);
+  report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
 }
 
 }  // namespace grbm
