@@ -460,13 +460,15 @@ class Bench(ProgramTest):
             flops = 2 * 7 * 3 * 5 * (3 * 2 + 5)
             self.assertAlmostEqual(case["ratio_to_peak"], case["seconds"] / (flops / result["peak_gflops"] * 1e-9),
                                    delta=1e-6 * case["ratio_to_peak"])
+            self.assertGreater(case["least_seconds"], 0)
+            self.assertLessEqual(case["least_seconds"], case["seconds"])
             self.assertGreater(case["peak_rss_mb"], 1)
             self.assertGreater(case["scaling"], 0)
 
     def test_scaling_can_be_left_out(self):
         command = ["bench", "--seconds", "0", "--no-scaling", "--shape", "3x5x7x2", "--sampler", "gibbs"]
         self.assertIsNone(json.loads(self.succeed(*command, "--json").stdout)["cases"][0]["scaling"])
-        self.assertEqual(len(self.succeed(*command, "--threads", "1").stdout.splitlines()[-1].split()), 9)
+        self.assertEqual(len(self.succeed(*command, "--threads", "1").stdout.splitlines()[-1].split()), 10)
 
     def test_wrong_shapes_and_samplers_are_refused(self):
         for shape in ("784", "784x512x512", "784x512x512x0", "784x512x512x10x3", "axbxcxd"):
