@@ -91,7 +91,7 @@ struct Tile {
 };
 
 // Terms of a product at a time: so many lines of four panels stay in the second-level cache while the rows pass by.
-inline constexpr Index kTerms = 1024;
+inline constexpr Index kTerms = 512;
 
 // Calls tiles.template operator()<n>(row) for tiles of n ≤ kMaxRows rows that cover rows first ... first + count - 1.
 template <int kMaxRows = kTileRows, typename Tiles>
