@@ -54,6 +54,7 @@ class VectorStream {
     constexpr std::size_t kHalves = 2 * kUsed;  // counters with even numbers, and those with odd ones
     VW c0[kHalves], c1[kHalves], c2[kHalves], c3[kHalves];
     for (std::size_t part = 0; part < kUsed; ++part) {
+      // An Iota from a variable on would be stored lane by lane, and its load would wait for that.
       const auto counters = hn::Iota(u32, static_cast<std::uint32_t>(part * hn::MaxLanes(u32)));
       c0[2 * part] = hn::BitCast(u64, hn::Add(counters, hn::Set(u32, first)));
       c0[2 * part + 1] = hn::ShiftRight<32>(c0[2 * part]);

@@ -30,7 +30,7 @@ class SubsetSums {
 
   // From rows first ... first + kSpan - 1 of the panel; those past the last row are zero.
   HWY_NOINLINE void Build(ConstPanelView right, Index panel, Index first) {
-    // The next rows, for the time between is longer than a look ahead of the hardware lasts.
+    // The rows of the next call: until then the hardware will have lost track of them.
     for (Index row = first + kSpan; row < std::min(right.rows(), first + 2 * kSpan); ++row) {
       hwy::Prefetch(right.line(panel, row));
     }
