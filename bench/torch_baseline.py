@@ -249,25 +249,30 @@ class Sums:
                 (interaction - self.square / 2) / model.var / n)
 
 
+def samples(sampler, v, steps):
+    """Chains from v, step by step."""
+    state = sampler.start(v)
+    for t in range(steps):
+        state = sampler.step(state, t, steps)
+        yield sampler.sample(state)
+
+
+def mean_gradients(model, form, states):
+    """Of pairs of v and h."""
+    if form == "as written":
+        return model.parameter_gradients(*(torch.cat(parts) for parts in zip(*states)))
+    sums = Sums(model)
+    for v, h in states:
+        sums.add(v, h)
+    return sums.gradients()
+
+
 @torch.no_grad()
 def gradient(model, sampler, data, steps):
     """(31): chains from noise, every step of them counted."""
-    on_data = sampler.sample(sampler.start(data))
-    state = sampler.start(torch.randn_like(data))
-    if sampler.form == "as written":
-        kept = []
-        for t in range(steps):
-            state = sampler.step(state, t, steps)
-            kept.append(sampler.sample(state))
-        positive = model.parameter_gradients(*on_data)
-        negative = model.parameter_gradients(*(torch.cat(parts) for parts in zip(*kept)))
-    else:
-        sums = Sums(model), Sums(model)
-        sums[0].add(*on_data)
-        for t in range(steps):
-            state = sampler.step(state, t, steps)
-            sums[1].add(*sampler.sample(state))
-        positive, negative = (s.gradients() for s in sums)
+    on_data = [sampler.sample(sampler.start(data))]
+    positive = mean_gradients(model, sampler.form, on_data)
+    negative = mean_gradients(model, sampler.form, samples(sampler, torch.randn_like(data), steps))
     return [p - n for p, n in zip(positive, negative)]
 
 

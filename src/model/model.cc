@@ -43,8 +43,7 @@ Parameters::Parameters(Index visible, Index hidden)
 
 struct Model::Packing {
   std::once_flag once;
-  std::optional<PackedWeights> weights;
-  std::optional<PackedWeights> memory;  // of another model, to be packed into
+  std::optional<PackedWeights> weights;  // before they are packed: memory to pack into, where there is some
 };
 
 Model::Model(Parameters parameters, double variance_floor)
@@ -100,7 +99,6 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
 
 const PackedWeights& Model::packed(ThreadPool& pool) const {
   std::call_once(packing_->once, [&] {
-    packing_->weights = std::move(packing_->memory);
     if (!packing_->weights) packing_->weights.emplace(visible(), hidden());
     packing_->weights->Pack(*this, pool);
   });
@@ -109,7 +107,8 @@ const PackedWeights& Model::packed(ThreadPool& pool) const {
 
 Parameters Model::Replace(Model next) {
   GRBM_CHECK(next.visible() == visible() && next.hidden() == hidden());
-  if (packing_.use_count() == 1) next.packing_->memory = std::move(packing_->weights);  // copies of this model share it
+  const bool shared = packing_.use_count() > 1;  // by copies of this model
+  if (!shared && !next.packing_->weights) next.packing_->weights = std::move(packing_->weights);
   Parameters before = std::move(parameters_);
   *this = std::move(next);
   return before;

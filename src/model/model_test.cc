@@ -116,6 +116,9 @@ TEST(Model, ReplacedItIsTheOtherModel) {
   EXPECT_TRUE(model.Replace(Model(first.parameters())) == second.parameters());
   EXPECT_EQ(energies(model), energies(first));
   EXPECT_EQ(energies(copy), energies(second));
+  // A model that is packed already stays so.
+  EXPECT_TRUE(model.Replace(second) == first.parameters());
+  EXPECT_EQ(energies(model), energies(copy));
 }
 
 TEST(Model, TheTemperedModelHasTheTemperedEnergy) {
