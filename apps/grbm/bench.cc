@@ -1,11 +1,13 @@
 // `grbm bench`: one update of each sampler against what the machine could do with dense products.
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -63,7 +65,35 @@ Shape ParseShape(const std::string& text) {
       "--shape {}: allowed are four numbers above 0, visible x hidden x batch x steps, such as 784x4096x512x10", text));
 }
 
-// The median time of an update and the least, in seconds.
+// Processes that compute without end beside what is timed, until this goes out of scope.
+class BusyProcesses {
+ public:
+  explicit BusyProcesses(int count) {
+    for (int k = 0; k < count; ++k) {
+      const pid_t child = fork();
+      if (child < 0) throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
+      if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (volatile std::uint64_t work = 0;; work = work + 1) {
+        }
+      }
+      children_.push_back(child);
+    }
+  }
+  ~BusyProcesses() {
+    for (const pid_t child : children_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+  }
+  BusyProcesses(const BusyProcesses&) = delete;
+  BusyProcesses& operator=(const BusyProcesses&) = delete;
+
+ private:
+  std::vector<pid_t> children_;
+};
+
+// The median time of an update, the least and the mean, in seconds.
 std::vector<double> TimeUpdates(const Shape& shape, const Kind& kind, int threads, double for_seconds) {
   ThreadPool pool(threads);
   Trainer::Setup setup;
@@ -95,7 +125,7 @@ std::vector<double> TimeUpdates(const Shape& shape, const Kind& kind, int thread
     total += seconds.back();
   }
   std::ranges::nth_element(seconds, seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2));
-  return {seconds[seconds.size() / 2], std::ranges::min(seconds)};
+  return {seconds[seconds.size() / 2], std::ranges::min(seconds), total / static_cast<double>(seconds.size())};
 }
 
 // What `measure` returns, some numbers, from a process of its own, and the memory that it took.
@@ -130,12 +160,13 @@ Measured MeasureAlone(std::size_t count, const std::string& what, const std::fun
 struct Timing {
   double seconds = 0;  // the median
   double least_seconds = 0;
+  double mean_seconds = 0;
   double peak_rss_mb = 0;
 };
 Timing TimeAlone(const Shape& shape, const Kind& kind, int threads, double for_seconds) {
   const std::string what = fmt::format("the update of {}x{} with {}", shape.visible, shape.hidden, kind.name);
-  const Measured m = MeasureAlone(2, what, [&] { return TimeUpdates(shape, kind, threads, for_seconds); });
-  return {m.numbers[0], m.numbers[1], m.peak_rss_mb};
+  const Measured m = MeasureAlone(3, what, [&] { return TimeUpdates(shape, kind, threads, for_seconds); });
+  return {m.numbers[0], m.numbers[1], m.numbers[2], m.peak_rss_mb};
 }
 
 // The best rates seen so far: what the machine could do.
@@ -160,6 +191,7 @@ struct Arguments {
   std::vector<std::string> samplers;
   double seconds = 2;
   bool no_scaling = false;
+  int busy = 0;
 };
 
 std::vector<Kind> ChosenKinds(const std::vector<std::string>& names) {
@@ -197,17 +229,21 @@ int Bench(const Arguments& a, const Common& common) {
     std::optional<double> scaling;
   };
   std::vector<Case> timed;
+  auto busy = std::make_unique<BusyProcesses>(a.busy);
+  // Beside busy processes an update is either left alone or interrupted: only the mean tells of both.
+  const auto time = [&](const Timing& t) { return a.busy > 0 ? t.mean_seconds : t.seconds; };
   for (const Shape& shape : shapes) {
     for (const Kind& kind : kinds) {
       const Timing timing = TimeAlone(shape, kind, threads, a.seconds);
       std::optional<double> scaling;
       if (!a.no_scaling) {
-        scaling = threads == 1 ? 1 : TimeAlone(shape, kind, 1, a.seconds).seconds / timing.seconds;
+        scaling = threads == 1 ? 1 : time(TimeAlone(shape, kind, 1, a.seconds)) / time(timing);
       }
       timed.push_back({shape, kind, timing, scaling});
       progress.Update(timed.size(), kind.name);
     }
   }
+  busy.reset();
   bounds.Measure(threads);
   const auto& [peak, sgemm] = bounds;
 
@@ -217,8 +253,8 @@ int Bench(const Arguments& a, const Common& common) {
                   "steps", "sampler", "ms", "/ peak", "/ blas", "least", "MB", fmt::format("1 to {}", threads));
   for (const auto& [shape, kind, timing, scaling] : timed) {
     const double at_peak = DenseFlops(shape) / peak.gflops * 1e-9;
-    const double to_peak = timing.seconds / at_peak;
-    const double to_library = timing.seconds / (DenseFlops(shape) / sgemm * 1e-9);
+    const double to_peak = time(timing) / at_peak;
+    const double to_library = time(timing) / (DenseFlops(shape) / sgemm * 1e-9);
     cases.push_back({{"visible", shape.visible},
                      {"hidden", shape.hidden},
                      {"batch", shape.batch},
@@ -227,29 +263,36 @@ int Bench(const Arguments& a, const Common& common) {
                      {"adjusted", kind.adjust != Adjust::kNone},
                      {"seconds", timing.seconds},
                      {"least_seconds", timing.least_seconds},
+                     {"mean_seconds", timing.mean_seconds},
                      {"ratio_to_peak", to_peak},
                      {"ratio_to_library", to_library},
                      {"peak_rss_mb", timing.peak_rss_mb},
                      {"scaling", scaling ? json(*scaling) : json()}});
     table +=
         fmt::format("{:8} {:6} {:5} {:5}  {:28} {:10.3f} {:8.3f} {:8.3f} {:8.3f} {:8.1f} {:>7}\n", shape.visible,
-                    shape.hidden, shape.batch, shape.steps, kind.name, timing.seconds * 1e3, to_peak, to_library,
+                    shape.hidden, shape.batch, shape.steps, kind.name, time(timing) * 1e3, to_peak, to_library,
                     timing.least_seconds / at_peak, timing.peak_rss_mb, scaling ? fmt::format("{:.2f}", *scaling) : "");
   }
   if (common.json) {
-    const json result = {{"cpu_target", CpuTarget()},   {"threads", threads},
-                         {"clock_ghz", peak.clock_ghz}, {"flops_per_cycle", peak.flops_per_cycle},
-                         {"peak_gflops", peak.gflops},  {"sgemm_gflops", sgemm},
-                         {"sgemm_library", BlasName()}, {"cases", cases}};
+    const json result = {{"cpu_target", CpuTarget()},
+                         {"threads", threads},
+                         {"busy", a.busy},
+                         {"clock_ghz", peak.clock_ghz},
+                         {"flops_per_cycle", peak.flops_per_cycle},
+                         {"peak_gflops", peak.gflops},
+                         {"sgemm_gflops", sgemm},
+                         {"sgemm_library", BlasName()},
+                         {"cases", cases}};
     fmt::print("{}\n", result.dump(2));
     return 0;
   }
   fmt::print(
       "{} threads, {} target, {:.2f} GHz, {:.1f} operations per cycle and core\n"
       "multiply-add peak {:.1f} GFLOP/s; dense product of {} {:.1f} GFLOP/s\n"
-      "ms: median of one update; / peak and / blas: as a share of the same update's dense products at those rates;\n"
+      "ms: {} of one update; / peak and / blas: as a share of the same update's dense products at those rates;\n"
       "least: of the fastest update, / peak: far below the median, something else used the machine\n\n{}",
-      threads, CpuTarget(), peak.clock_ghz, peak.flops_per_cycle, peak.gflops, BlasName(), sgemm, table);
+      threads, CpuTarget(), peak.clock_ghz, peak.flops_per_cycle, peak.gflops, BlasName(), sgemm,
+      a.busy > 0 ? fmt::format("beside {} busy processes, mean", a.busy) : "median", table);
   return 0;
 }
 
@@ -267,6 +310,10 @@ void AddBench(CLI::App& app, Common& common, Action& action) {
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
   command->add_option("--threads", common.threads, "Threads; 0: one per core");
+  command
+      ->add_option("--busy", a->busy, "Time beside so many processes that compute without end; then means, not medians")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
   command->add_flag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
   command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
   command->callback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });

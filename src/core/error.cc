@@ -1,13 +1,11 @@
 #include "grbm/core/error.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <fmt/core.h>
 
 namespace grbm::internal {
 
 void CheckFailed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "grbm: bug: %s:%d: check failed: %s\n", file, line, condition);
-  std::abort();
+  throw InternalError(fmt::format("{}:{}: {} does not hold: a wrong call, or a bug in grbm", file, line, condition));
 }
 
 }  // namespace grbm::internal

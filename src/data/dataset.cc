@@ -50,7 +50,10 @@ Dataset::Dataset(Storage storage, std::vector<int> labels) {
     throw DataError(fmt::format("{}: {} rows of {} values: expected is at least one of each", storage.source,
                                 storage.rows, storage.visible));
   }
-  GRBM_CHECK(!storage.shape.known() || storage.shape.size() == storage.visible);
+  if (storage.shape.known() && storage.shape.size() != storage.visible) {
+    throw DataError(fmt::format("{}: images of {} values, but rows of {}: expected are as many", storage.source,
+                                storage.shape.size(), storage.visible));
+  }
   if (!labels.empty() && static_cast<Index>(labels.size()) != storage.rows) {
     throw DataError(fmt::format("{}: {} labels for {} rows: expected is one for each", storage.source, labels.size(),
                                 storage.rows));
@@ -64,7 +67,9 @@ Dataset::Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape sha
                  std::vector<int> labels) {
   const auto size = static_cast<Index>(values.size());
   const Index rows = visible > 0 ? size / visible : 0;
-  GRBM_CHECK(rows * visible == size);
+  if (rows * visible != size) {
+    throw DataError(fmt::format("{}: {} values do not fill rows of {}", source, size, visible));
+  }
   *this = Dataset(InMemory(std::move(values), true, rows, visible, shape, std::move(source)), std::move(labels));
 }
 
@@ -83,8 +88,20 @@ std::span<const int> Dataset::labels() const {
   return labels_ ? std::span<const int>(*labels_) : std::span<const int>();
 }
 
+void Dataset::CheckRows(Index first, Index count) const {
+  if (first >= 0 && count >= 0 && count <= rows() && first <= rows() - count) return;
+  throw DataError(fmt::format("{}: {} rows from row {} on were asked for: there are {}, counted from 0", source(),
+                              count, first, rows()));
+}
+
+void Dataset::CheckRoom(MutableMatrix out) const {
+  if (out.cols() == visible()) return;
+  throw DataError(
+      fmt::format("{}: room for rows of {} values was given: its rows have {}", source(), out.cols(), visible()));
+}
+
 const void* Dataset::row(Index index) const {
-  GRBM_CHECK(index >= 0 && index < rows());
+  CheckRows(index, 1);
   const Index stored = selection_ ? (*selection_)[static_cast<std::size_t>(index)] : index;
   const Index width = visible() * (is_8bit() ? 1 : Index{sizeof(float)});
   return static_cast<const char*>(storage().values) + stored * width;
@@ -104,17 +121,22 @@ void ReadRow(const Dataset& data, Index index, std::span<float> out) {
 }  // namespace
 
 void Dataset::Read(std::span<const Index> rows, MutableMatrix out) const {
-  GRBM_CHECK(out.rows() == static_cast<Index>(rows.size()) && out.cols() == visible());
+  CheckRoom(out);
+  if (out.rows() != static_cast<Index>(rows.size())) {
+    throw DataError(
+        fmt::format("{}: room for {} rows was given, and {} were asked for", source(), out.rows(), rows.size()));
+  }
   for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, rows[static_cast<std::size_t>(r)], out.row(r));
 }
 
 void Dataset::Read(Index first, MutableMatrix out) const {
-  GRBM_CHECK(out.cols() == visible());
+  CheckRoom(out);
+  CheckRows(first, out.rows());
   for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, first + r, out.row(r));
 }
 
 Matrix Dataset::Read(Index first, Index count) const {
-  GRBM_CHECK(first >= 0 && count >= 0 && count <= rows() - first);
+  CheckRows(first, count);
   Matrix result(count, visible());
   Read(first, result.view());
   return result;
@@ -125,7 +147,7 @@ Dataset Dataset::Select(std::span<const Index> rows) const {
   auto labels = std::make_shared<std::vector<int>>();
   selection->reserve(rows.size());
   for (const Index index : rows) {
-    GRBM_CHECK(index >= 0 && index < this->rows());
+    CheckRows(index, 1);
     const auto at = static_cast<std::size_t>(index);
     selection->push_back(selection_ ? (*selection_)[at] : index);
     if (labels_) labels->push_back((*labels_)[at]);

@@ -32,7 +32,7 @@ RowMajor InDouble(ConstMatrix m) {
 }
 
 void CheckDimensions(const char* what, Index a, Index b) {
-  if (a != b) throw DataError(fmt::format("{}: features of {} and of {} dimensions cannot be compared", what, a, b));
+  if (a != b) throw DataError(fmt::format("{}: features of {} and of {} dimensions do not go together", what, a, b));
 }
 
 void CheckRows(const char* what, Index a, Index b, Index least) {
@@ -86,7 +86,7 @@ FeatureMoments::FeatureMoments(Index count, std::vector<double> mean, const Basi
 }
 
 void FeatureMoments::Add(ConstMatrix features) {
-  GRBM_CHECK(features.cols() == dimension());
+  CheckDimensions("feature moments", features.cols(), dimension());
   if (features.rows() == 0) return;
   RowMajor rows = InDouble(features);
   FeatureMoments block(dimension());
@@ -99,7 +99,7 @@ void FeatureMoments::Add(ConstMatrix features) {
 
 // Scatter adds up, and so does that of the two means about the mean of all.                             [math.md (52)]
 void FeatureMoments::Add(const FeatureMoments& other) {
-  GRBM_CHECK(other.dimension() == dimension());
+  CheckDimensions("feature moments", other.dimension(), dimension());
   if (other.count_ == 0) return;
   const auto n = static_cast<double>(count_);
   const auto m = static_cast<double>(other.count_);
@@ -112,7 +112,7 @@ void FeatureMoments::Add(const FeatureMoments& other) {
 }
 
 BasicMatrix<double> FeatureMoments::Covariance() const {
-  GRBM_CHECK(count_ >= 2);
+  CheckRows("covariance", count_, count_, 2);
   BasicMatrix<double> covariance = scatter_;
   auto c = Map(covariance);
   c /= static_cast<double>(count_ - 1);
@@ -135,7 +135,8 @@ FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b) {
 }
 
 KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size) {
-  GRBM_CHECK(subset_size >= 2);
+  if (subset_size < 2)
+    throw ConfigError(fmt::format("kernel distance: subsets of {} rows: allowed are 2 and more", subset_size));
   CheckDimensions("kernel distance", a.cols(), b.cols());
   CheckRows("kernel distance", a.rows(), b.rows(), subset_size);
   const Index subsets = std::min(a.rows(), b.rows()) / subset_size;

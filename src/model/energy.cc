@@ -162,8 +162,11 @@ Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
   });
   Matrix mean(h.rows(), model.visible());
   UnpackRows(product, mean, pool);
-  pool.ParallelFor(h.rows(), [&](Index r) {
-    for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
+  constexpr Index kLeastSums = 1 << 15;  // that are worth a thread
+  pool.ParallelForRanges(h.rows(), kLeastSums / model.visible(), [&](Index first, Index end) {
+    for (Index r = first; r < end; ++r) {
+      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
+    }
   });
   return mean;
 }

@@ -157,7 +157,12 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
 }
 
 void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v, BitView h) const {
-  GRBM_CHECK(v.cols() == model_.visible() && h.units() == model_.hidden() && h.rows() == v.rows());
+  if (v.cols() != model_.visible() || h.units() != model_.hidden() || h.rows() != v.rows()) {
+    throw DataError(
+        fmt::format("exact draws: room for {} × {} visible and {} × {} hidden states: expected are as many rows "
+                    "of each, with {} and {} columns",
+                    v.rows(), v.cols(), h.rows(), h.units(), model_.visible(), model_.hidden()));
+  }
   const Stream pick(seed, Purpose::kExact);
   const Stream noise(seed, Purpose::kInitialVisible);
   for (Index r = 0; r < v.rows(); ++r) {

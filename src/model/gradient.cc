@@ -1,9 +1,21 @@
 #include "grbm/model/gradient.h"
 
+#include "grbm/core/error.h"
 #include "grbm/model/energy.h"
 #include "model/state_sums.h"
 
 namespace grbm {
+
+namespace {
+
+void CheckKind(EnergyStatistics::Hidden is, EnergyStatistics::Hidden added) {
+  if (is == added) return;
+  throw ConfigError(is == EnergyStatistics::Hidden::kState
+                        ? "energy statistics: they are of hidden states: add visible and hidden states"
+                        : "energy statistics: they are of p(h | v): add visible states alone");
+}
+
+}  // namespace
 
 EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden)
     : hidden_(hidden), sums_(std::make_unique<StateSums>(model)) {}
@@ -13,7 +25,7 @@ void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Rese
 double EnergyStatistics::count() const { return sums_->count(); }
 
 void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
-  GRBM_CHECK(hidden_ == Hidden::kState);
+  CheckKind(hidden_, Hidden::kState);
   CheckVisible(sums_->model(), v, "visible states");
   CheckHidden(sums_->model(), h, v.rows(), "hidden states");
   kernels::Panels panels(v.rows(), v.cols());
@@ -22,7 +34,7 @@ void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
 }
 
 void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
-  GRBM_CHECK(hidden_ == Hidden::kProbability);
+  CheckKind(hidden_, Hidden::kProbability);
   CheckVisible(sums_->model(), v, "visible states");
   kernels::Panels panels(v.rows(), v.cols());
   PackRows(v, panels, pool);
@@ -34,7 +46,7 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
 }
 
 Parameters EnergyStatistics::MeanGradient(ThreadPool& pool) const {
-  GRBM_CHECK(count() > 0);
+  if (count() == 0) throw DataError("energy statistics: the mean over no states was asked for: add some first");
   Parameters gradient(sums_->model().visible(), sums_->model().hidden());
   sums_->Gradient(1 / count(), gradient, pool);
   return gradient;

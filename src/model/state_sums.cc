@@ -29,11 +29,9 @@ void ForOuter(Index visible, Index hidden, ThreadPool& pool, const std::function
 
 // Calls body(first, size) for parts of `size` values that are long enough for a thread.
 void ForParts(std::size_t size, ThreadPool& pool, const std::function<void(std::size_t, std::size_t)>& body) {
-  constexpr std::size_t kPart = 1 << 15;
-  pool.ParallelFor(static_cast<Index>((size + kPart - 1) / kPart), [&](Index k) {
-    const std::size_t first = Size(k) * kPart;
-    body(first, std::min(kPart, size - first));
-  });
+  constexpr Index kLeast = 1 << 15;
+  pool.ParallelForRanges(static_cast<Index>(size), kLeast,
+                         [&](Index first, Index end) { body(Size(first), Size(end - first)); });
 }
 
 }  // namespace

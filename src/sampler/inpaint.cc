@@ -1,5 +1,7 @@
 #include "grbm/sampler/inpaint.h"
 
+#include <fmt/core.h>
+
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
 
@@ -13,7 +15,10 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
         "set sampler.method and sampler.adjust");
   }
   CheckVisible(model, data, "data");
-  GRBM_CHECK(static_cast<Index>(known.size()) == model.visible());
+  if (static_cast<Index>(known.size()) != model.visible()) {
+    throw DataError(fmt::format("inpaint: known has {} elements: expected is one for each of {} visible units",
+                                known.size(), model.visible()));
+  }
   const auto put_back = [&](Matrix& v) {
     for (Index r = 0; r < v.rows(); ++r) {
       for (Index i = 0; i < v.cols(); ++i) {

@@ -318,7 +318,9 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   Workspace& work = *workspace_;
   const bool marginal = transition_->hidden() == Transition::Hidden::kProbability;
   const bool of_probabilities = statistics != nullptr && statistics->hidden() == EnergyStatistics::Hidden::kProbability;
-  GRBM_CHECK(statistics == nullptr || !marginal || of_probabilities);
+  if (statistics != nullptr && marginal && !of_probabilities) {
+    throw ConfigError("sampler: langevin has no hidden states: its statistics must be of p(h | v)");
+  }
   work.Prepare(*model_, chains, transition_->acceptance() != Transition::Acceptance::kNone,
                marginal || of_probabilities);
   const PackedWeights& weights = model_->packed(pool_);
@@ -385,7 +387,10 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
                    std::uint64_t step) {
   Matrix noise(count, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
-  pool.ParallelFor(count, [&](Index r) { kernels::DrawNormals({stream, step, first}, r, noise.row(r)); });
+  constexpr Index kLeastDraws = 1 << 12;  // that are worth a thread
+  pool.ParallelForRanges(count, kLeastDraws / model.visible(), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) kernels::DrawNormals({stream, step, first}, r, noise.row(r));
+  });
   return WithHidden(model, std::move(noise), seed, pool, first, step);
 }
 

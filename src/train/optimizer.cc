@@ -1,6 +1,8 @@
 #include "grbm/train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 
 namespace grbm {
@@ -12,6 +14,14 @@ constexpr double kAdamEpsilon = 1e-8;
 // The rows of W, then b, μ and log σ²: each a row of its own, for a thread to work on.
 Index RowCount(const Parameters& p) { return p.W.rows() + 3; }
 
+// Calls body(row) for all of them.
+void ForRows(const Parameters& p, ThreadPool& pool, const std::function<void(Index)>& body) {
+  constexpr Index kLeastElements = 1 << 14;  // that are worth a thread
+  pool.ParallelForRanges(RowCount(p), kLeastElements / std::max<Index>(1, p.W.cols()), [&](Index first, Index end) {
+    for (Index row = first; row < end; ++row) body(row);
+  });
+}
+
 template <typename P>
 auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> {
   if (k < p.W.rows()) return p.W.row(k);
@@ -22,8 +32,7 @@ auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> 
 
 double Norm(const Parameters& gradient, ThreadPool& pool) {
   std::vector<double> squares(static_cast<std::size_t>(RowCount(gradient)));
-  pool.ParallelFor(RowCount(gradient),
-                   [&](Index k) { squares[static_cast<std::size_t>(k)] = SumOfSquares(Row(gradient, k)); });
+  ForRows(gradient, pool, [&](Index k) { squares[static_cast<std::size_t>(k)] = SumOfSquares(Row(gradient, k)); });
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
@@ -43,7 +52,7 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
   const double correction1 = 1 - std::pow(beta1, static_cast<double>(steps_));
   const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
 
-  pool.ParallelFor(RowCount(parameters), [&](Index row) {
+  ForRows(parameters, pool, [&](Index row) {
     const std::span<const float> theta = Row(parameters, row);
     const std::span<float> g = Row(gradient, row);
     const double row_decay = row < parameters.W.rows() ? decay : 0;

@@ -40,11 +40,17 @@ class IoError : public Error {
   explicit IoError(const std::string& message) : Error(message, 74) {}
 };
 
+// A call that cannot be right, or a mistake in this library. Never an abort: the library lives in other programs.
+class InternalError : public Error {
+ public:
+  explicit InternalError(const std::string& message) : Error(message, 70) {}
+};
+
 namespace internal {
 [[noreturn]] void CheckFailed(const char* condition, const char* file, int line);
 }  // namespace internal
 
-// A bug in this library, never a user's mistake: aborts.
+// What must hold whatever a user does; throws InternalError.
 #define GRBM_CHECK(condition) ((condition) ? (void)0 : ::grbm::internal::CheckFailed(#condition, __FILE__, __LINE__))
 
 }  // namespace grbm

@@ -62,6 +62,9 @@ class Dataset {
 
  private:
   const Storage& storage() const;
+  // Throw DataError for rows that there are not, and for room of another width.
+  void CheckRows(Index first, Index count) const;
+  void CheckRoom(MutableMatrix out) const;
 
   std::shared_ptr<const Storage> storage_;
   std::shared_ptr<const std::vector<int>> labels_;

@@ -15,7 +15,8 @@ namespace grbm {
 // with noise elsewhere. Given h the visible units are independent, so a step of all of them, after which the known ones
 // are put back and h is drawn anew, is a step of the conditional law. data: rows × visible. Returns what options.final
 // says of the unknown units, and the data for the known ones.
-// Throws ConfigError for Langevin and for adjusted samplers, whose steps do not split so.
+// Throws ConfigError for Langevin and for adjusted samplers, whose steps do not split so; DataError where `known` has not
+// one element for each visible unit.
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
                std::uint64_t seed, ThreadPool& pool);
 
