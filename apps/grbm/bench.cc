@@ -74,8 +74,7 @@ class BusyProcesses {
       if (child < 0) throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (volatile std::uint64_t work = 0;; work = work + 1) {
-        }
+        for (;;) asm volatile("");
       }
       children_.push_back(child);
     }

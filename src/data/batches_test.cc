@@ -9,6 +9,7 @@
 #include <numeric>
 #include <vector>
 
+#include "grbm/core/error.h"
 #include "grbm/data/permutation.h"
 
 namespace grbm {
@@ -179,6 +180,15 @@ TEST(BatchStream, AnyBatchCanBeHadAloneEvenAfterManyEpochs) {
 TEST(BatchStream, EpochsDiffer) {
   const BatchStream stream(100, 100, 1);
   EXPECT_NE(Rows(stream, 0), Rows(stream, 1));
+}
+
+TEST(BatchStream, RefusesWrongCalls) {
+  EXPECT_THROW(BatchStream(0, 1, 1), DataError);
+  EXPECT_THROW(BatchStream(1, 0, 1), DataError);
+  const BatchStream batches(10, 4, 1);
+  std::vector<Index> rows(3);
+  EXPECT_THROW(batches.Rows(0, rows), DataError);
+  EXPECT_THROW(batches.Epoch(std::uint64_t{1} << 63), ConfigError);
 }
 
 }  // namespace

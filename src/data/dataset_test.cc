@@ -109,5 +109,22 @@ TEST(Dataset, TheDefaultIsEmpty) {
   EXPECT_EQ(data.ReadAll().rows(), 0);
 }
 
+TEST(Dataset, RefusesWrongCalls) {
+  const Dataset data = Bytes();
+  EXPECT_EQ(DataMessage([&] { data.row(3); }),
+            "bytes: 1 rows from row 3 on were asked for: there are 3, counted from 0");
+  EXPECT_THROW(data.row(-1), DataError);
+  EXPECT_THROW(data.Read(1, 3), DataError);
+  EXPECT_THROW(data.Read(4, 0), DataError);
+  EXPECT_THROW(data.Read(0, -1), DataError);
+  EXPECT_THROW(data.Select(std::vector<Index>{0, 3}), DataError);
+  Matrix narrow(2, 1);
+  EXPECT_THROW(data.Read(0, narrow.view()), DataError);
+  Matrix tall(2, 2);
+  EXPECT_THROW(data.Read(std::vector<Index>{0}, tall), DataError);
+  EXPECT_THROW(Dataset(std::vector<std::uint8_t>(5), 2, {}, "odd"), DataError);
+  EXPECT_THROW(Dataset(std::vector<std::uint8_t>(6), 2, {1, 3, 1}, "other shape"), DataError);
+}
+
 }  // namespace
 }  // namespace grbm

@@ -111,5 +111,15 @@ TEST(Quadrature, FollowsTheMassOfAWideModel) {
   EXPECT_THROW(Quadrature(model, -1.0), ConfigError);
 }
 
+TEST(Exact, RefusesRoomOfAnotherShape) {
+  const ExactModel exact(RandomModel(2, 3, 1));
+  Matrix v(4, 2);
+  Matrix narrow(4, 1);
+  BitMatrix h(4, 3);
+  BitMatrix short_h(3, 3);
+  EXPECT_THROW(exact.Sample(1, 0, narrow, h), DataError);
+  EXPECT_THROW(exact.Sample(1, 0, v, short_h), DataError);
+}
+
 }  // namespace
 }  // namespace grbm

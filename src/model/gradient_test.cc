@@ -168,5 +168,15 @@ TEST(EnergyStatistics, ResetForgets) {
   EXPECT_EQ(used.count(), 6);
 }
 
+TEST(EnergyStatistics, RefusesWrongCalls) {
+  ThreadPool pool(1);
+  const Model model = RandomModel(2, 3, 1);
+  EnergyStatistics states(model);
+  EnergyStatistics probabilities(model, EnergyStatistics::Hidden::kProbability);
+  EXPECT_THROW(states.Add(Matrix(1, 2), pool), ConfigError);
+  EXPECT_THROW(probabilities.Add(Matrix(1, 2), BitMatrix(1, 3), pool), ConfigError);
+  EXPECT_THROW(states.MeanGradient(pool), DataError);
+}
+
 }  // namespace
 }  // namespace grbm

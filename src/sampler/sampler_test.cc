@@ -7,6 +7,7 @@
 #include <set>
 
 #include "grbm/model/energy.h"
+#include "grbm/sampler/inpaint.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -301,6 +302,28 @@ TEST(Sampler, RefusesNonsense) {
   EXPECT_THROW(sampler.Run(late, {}), ConfigError);
   Chains none{0, Matrix(0, 3), BitMatrix(0, 4)};
   EXPECT_TRUE(sampler.Run(none, {}).empty());
+}
+
+TEST(Sampler, RefusesStatisticsOfHiddenStatesThatThereAreNot) {
+  ThreadPool pool(1);
+  const Model model = RandomModel(2, 3, 1);
+  SamplerOptions options;
+  options.method = Method::kLangevin;
+  options.steps = 1;
+  options.step_size = 0.1;
+  options.step_scale = StepScale::kUnit;
+  Sampler sampler(model, options, pool);
+  EnergyStatistics statistics(model);
+  Chains chains = NoiseChains(model, 2, 1, pool);
+  EXPECT_THROW(sampler.Run(chains, {.seed = 1}, nullptr, &statistics), ConfigError);
+}
+
+TEST(Inpaint, RefusesAMaskOfAnotherSize) {
+  ThreadPool pool(1);
+  const Model model = RandomModel(2, 3, 1);
+  SamplerOptions options;
+  options.method = Method::kGibbs;
+  EXPECT_THROW(Inpaint(model, options, Matrix(1, 2), {true}, 1, pool), DataError);
 }
 
 }  // namespace
