@@ -32,7 +32,7 @@ int Density(const Arguments& a, const Common& common) {
   const Mixture& mixture = *found;
   // At another temperature the samplers aim at the law of exp(-E/τ).
   const double temperature = file.sampler.temperature;
-  const Quadrature law(temperature == 1 ? file.model : file.model.Tempered(temperature));
+  const Quadrature law(file.Tempered());
   const Standardization& s = file.standardization;
   const LogDensity2 log_density = DensityInOwnUnits(law, s);
   const double kl = KlDivergence(mixture, log_density);

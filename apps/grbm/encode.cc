@@ -3,6 +3,7 @@
 
 #include "grbm/core/npz.h"
 #include "grbm/model/energy.h"
+#include "grbm/sampler/law.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -23,13 +24,15 @@ int Encode(const Arguments& a, const Common& common) {
   const ModelFile file = ReadModel(a.model);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
+  const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;
   if (a.probabilities) {
-    const Matrix p = HiddenProbabilities(file.model, data, pool);
+    const Matrix p = HiddenProbabilities(file.model, data, pool, temperature);
     for (const float x : p.values()) activity += double{x};
     WriteNpy(a.out, MakeTensor("", {p.rows(), p.cols()}, p.values()));
   } else {
-    const BitMatrix h = SampleHidden(file.model, data, {Stream(common.seed, Purpose::kHidden), 0, 0}, pool);
+    const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
+    const BitMatrix h = SampleHidden(file.model, data, draw, pool, temperature);
     std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
     for (Index r = 0; r < h.rows(); ++r) {
       for (Index j = 0; j < h.units(); ++j) {

@@ -7,6 +7,7 @@
 #include "grbm/data/options.h"
 #include "grbm/model/energy.h"
 #include "grbm/sampler/inpaint.h"
+#include "grbm/sampler/law.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -53,7 +54,8 @@ int Reconstruct(const Arguments& a, const Common& common) {
   CheckImages(a.out, file);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
-  const BitMatrix h = SampleHidden(file.model, data, {Stream(common.seed, Purpose::kHidden), 0, 0}, pool);
+  const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
+  const BitMatrix h = SampleHidden(file.model, data, draw, pool, LawOf(file.sampler).hidden_temperature());
   const Matrix mean = VisibleMean(file.model, h, pool);
   WriteBack(file, data, mean, a.out);
   PrintResults(common, {{"reconstructions", a.out},
@@ -83,6 +85,9 @@ int RunInpaint(const Arguments& a, const Common& common) {
   const ModelFile file = ReadModel(a.model);
   CheckImages(a.out, file);
   SamplerOptions options = file.sampler;
+  // Nothing is adjusted here: at temperature 1 that costs the bias of a step, at others the law, which Gibbs has.
+  const bool other_law = options.temperature != 1 && LawOf(options).kind == Law::Kind::kJoint;
+  if (other_law && options.adjust != Adjust::kNone) options.method = Method::kGibbs;
   options.adjust = Adjust::kNone;
   ApplySet(options, a.assignments);
   const std::vector<bool> known = ReadMask(file, a.mask);

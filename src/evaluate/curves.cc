@@ -71,14 +71,14 @@ Curves::Curves(const EvaluateOptions& options, const Dataset& training, const st
 }
 
 std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& file) const {
+  const Model law = file.Tempered();
   std::vector<std::pair<std::string, double>> values;
   for (const std::string& name : metrics_) {
     const auto [label, estimate] = [&]() -> std::pair<std::string, Estimate> {
-      if (name == "gap") return {"free_energy_gap", FreeEnergyGap(file.model, training_, held_out_, pool_)};
+      if (name == "gap") return {"free_energy_gap", FreeEnergyGap(law, training_, held_out_, pool_)};
       if (name == "pseudo") {
         const Index rows = std::min(kPseudoRows, training_.rows());
-        return {"pseudo_likelihood",
-                PseudoLikelihood(file.model, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_)};
+        return {"pseudo_likelihood", PseudoLikelihood(law, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_)};
       }
       const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
       try {

@@ -25,10 +25,7 @@ void CheckFits(const ModelFile& file, const Dataset& data) {
 }  // namespace
 
 Evaluation::Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress)
-    : request_(std::move(request)),
-      pool_(pool),
-      progress_(std::move(progress)),
-      law_(file().sampler.temperature == 1 ? file().model : file().model.Tempered(file().sampler.temperature)) {
+    : request_(std::move(request)), pool_(pool), progress_(std::move(progress)), law_(file().Tempered()) {
   CheckFits(file(), request_.data);
   if (request_.held_out) CheckFits(file(), *request_.held_out);
 }

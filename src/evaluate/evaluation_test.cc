@@ -117,6 +117,24 @@ TEST(Evaluate, ProgressIsToldAndMistakesAreNamed) {
   EXPECT_THROW(Evaluation(std::move(request), pool), DataError);
 }
 
+// As `grbm evaluate` has it: all of exp(-E/τ).
+TEST(Curves, AreOfTheTemperedModel) {
+  EvaluationRequest request = Perfect(2.5);
+  EvaluateOptions options;
+  options.metrics = "gap,pseudo";
+  options.samples = 1000;  // all rows
+  ThreadPool pool(2);
+  const Curves curves(options, request.data, request.held_out, {}, 1, pool);
+  const auto values = curves.Measure(request.file);
+  const ExactModel exact(request.file.model.Tempered(2.5));
+  ASSERT_EQ(values[0].first, "free_energy_gap");
+  EXPECT_NEAR(values[0].second,
+              exact.MeanLogLikelihood(request.data.ReadAll()) - exact.MeanLogLikelihood(request.held_out->ReadAll()),
+              1e-5);
+  EXPECT_EQ(values, curves.Measure(ModelFile{exact.model()}));
+  EXPECT_NE(values, curves.Measure(ModelFile{request.file.model}));
+}
+
 TEST(Curves, AreAFunctionOfTheModelAndSeeABetterOne) {
   const EvaluationRequest perfect = Perfect();
   ThreadPool one(1);

@@ -92,6 +92,27 @@ TEST(Likelihood, TheShareOfConstantUnitsIsTheirDensity) {
               1e-5);
 }
 
+// A unit at the floor stays there as the model is tempered: τσ² is at the floor of exp(-E/τ).
+TEST(Likelihood, UnitsAtTheVarianceFloorCountAtEveryTemperature) {
+  Parameters p = RandomModel(3, 4, 5).parameters();
+  for (Index j = 0; j < 4; ++j) p.W(1, j) = 0;
+  p.log_var[1] = -20;
+  const Model model(std::move(p), 0.003);
+  const Matrix data = testing::RandomVisible(100, 3, 6);
+  ThreadPool pool(1);
+  for (const double temperature : {0.3, 1.0, 4.0, 512.0}) {
+    const DataLikelihood result = MeanLogLikelihood(model.Tempered(temperature), {}, data, 0, false, 1, pool);
+    EXPECT_EQ(result.degenerate_units, 1) << temperature;
+    const double variance = 0.003 * temperature;
+    double sum = 0;
+    for (Index r = 0; r < 100; ++r) {
+      const double d = double{data(r, 1)} - double{model.mu()[1]};
+      sum += -0.5 * std::log(2 * M_PI * variance) - d * d / (2 * variance);
+    }
+    EXPECT_NEAR(result.degenerate_nats, sum / 100, 1e-5 * std::abs(sum / 100)) << temperature;
+  }
+}
+
 // E[log p(v | h) | v] - KL(p(h | v) ‖ p(h)) = log p(v): the parts of all units and the KL make up the whole.
 TEST(Likelihood, ThePartsOfAllUnitsExceedTheWholeByADivergence) {
   const ExactModel exact(RandomModel(2, 3, 7));

@@ -44,7 +44,8 @@ void Unpack(ConstPanelView from, Index panel, MutableMatrix to);
 // What becomes of the logits x of a group of hidden units. What is left empty is not wanted.
 struct HiddenResult {
   PanelView logits;
-  PanelView probabilities;          // sigmoid(x)
+  PanelView probabilities;  // sigmoid(probability_scale · x)
+  float probability_scale = 1;
   BitView bits;                     // drawn, or, without `draw`, read
   const DrawPlace* draw = nullptr;  // bit j is 1 with probability sigmoid(inverse_temperature · x)
   float inverse_temperature = 1;

@@ -119,6 +119,7 @@ TEST_P(Kernels, HiddenGivesLogitsProbabilitiesAndSums) {
   HiddenResult result;
   result.logits = logits;
   result.probabilities = probabilities;
+  result.probability_scale = 0.25f;
   result.bits = h;
   result.active = active.data();
   result.softplus = softplus.data();
@@ -130,7 +131,7 @@ TEST_P(Kernels, HiddenGivesLogitsProbabilitiesAndSums) {
     for (Index j = 0; j < hidden; ++j) {
       const float x = logits.view()(r, j);
       ASSERT_NEAR(x, Logit(r, j), Tolerance(visible));
-      ASSERT_NEAR(probabilities.view()(r, j), SigmoidOf(double{x}), 2e-7);
+      ASSERT_NEAR(probabilities.view()(r, j), SigmoidOf(0.25 * double{x}), 2e-7);
       sum_active += h.Get(r, j) ? double{x} : 0.0;
       sum_softplus += std::max(double{x}, 0.0) + std::log1p(std::exp(-std::abs(double{x})));
     }

@@ -30,7 +30,9 @@ class HiddenRow {
       ForLines([&](Index p) { Copy(x + p * stride, result_.logits.line(group_ * kGroupPanels + p, row)); });
     }
     if (result_.probabilities.data() != nullptr) {
-      ForLines([&](Index p) { Sigmoid(x + p * stride, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
+      const VF scale = hn::Set(F32(), result_.probability_scale);
+      ForLines(
+          [&](Index p) { Sigmoid(x + p * stride, scale, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
     }
     if (result_.draw != nullptr) {
       result_.bits.word(row, group_) =
@@ -48,11 +50,11 @@ class HiddenRow {
   static HWY_INLINE void Copy(const float* x, float* out) {
     for (std::size_t i = 0; i < kPanel; i += kLanes) hn::Store(hn::Load(F32(), x + i), F32(), out + i);
   }
-  static HWY_INLINE void Sigmoid(const float* x, float* out) {
+  static HWY_INLINE void Sigmoid(const float* x, VF scale, float* out) {
     const F32 f;
     const VF one = hn::Set(f, 1.0f);
     VF e[kVectors];
-    for (std::size_t i = 0; i < kVectors; ++i) e[i] = hn::Load(f, x + i * kLanes);
+    for (std::size_t i = 0; i < kVectors; ++i) e[i] = hn::Mul(scale, hn::Load(f, x + i * kLanes));
     ExpMinus(e);
     for (std::size_t i = 0; i < kVectors; ++i) hn::Store(hn::Div(one, hn::Add(one, e[i])), f, out + i * kLanes);
   }

@@ -65,9 +65,8 @@ std::vector<double> RowEnergies(const Model& model, ConstMatrix v, kernels::Hidd
 
 // The logits of all rows, or what else `member` of a result stands for.
 Matrix HiddenMatrix(const Model& model, ConstMatrix v, kernels::PanelView kernels::HiddenResult::*member,
-                    ThreadPool& pool) {
+                    kernels::HiddenResult result, ThreadPool& pool) {
   kernels::Panels panels(v.rows(), model.hidden());
-  kernels::HiddenResult result;
   result.*member = panels;
   UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
   Matrix matrix(v.rows(), model.hidden());
@@ -146,11 +145,13 @@ std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPo
 }
 
 Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool) {
-  return HiddenMatrix(model, v, &kernels::HiddenResult::logits, pool);
+  return HiddenMatrix(model, v, &kernels::HiddenResult::logits, {}, pool);
 }
 
-Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool) {
-  return HiddenMatrix(model, v, &kernels::HiddenResult::probabilities, pool);
+Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool, double temperature) {
+  kernels::HiddenResult result;
+  result.probability_scale = static_cast<float>(1 / temperature);
+  return HiddenMatrix(model, v, &kernels::HiddenResult::probabilities, result, pool);
 }
 
 Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
@@ -171,11 +172,13 @@ Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
   return mean;
 }
 
-BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool) {
+BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool,
+                       double temperature) {
   BitMatrix h(v.rows(), model.hidden());
   kernels::HiddenResult result;
   result.bits = h;
   result.draw = &place;
+  result.inverse_temperature = static_cast<float>(1 / temperature);
   UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
   return h;
 }

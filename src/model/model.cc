@@ -33,6 +33,8 @@ void CheckLength(std::span<const float> values, Index length, const char* name, 
                               values.size(), length, of));
 }
 
+float LogFloor(double variance_floor) { return static_cast<float>(std::log(variance_floor)); }
+
 }  // namespace
 
 Parameters::Parameters(Index visible, Index hidden)
@@ -63,7 +65,7 @@ Model::Model(Parameters parameters, double variance_floor)
     throw ConfigError(fmt::format("model: variance_floor = {}: allowed is a number above 0", variance_floor));
   }
 
-  const auto log_floor = static_cast<float>(std::log(variance_floor));
+  const float log_floor = LogFloor(variance_floor);
   for (std::size_t i = 0; i < parameters_.log_var.size(); ++i) {
     float& log_var = parameters_.log_var[i];
     log_var = std::max(log_var, log_floor);
@@ -120,8 +122,10 @@ Model Model::Tempered(double temperature) const {
   }
   Parameters tempered = parameters_;
   for (float& b : tempered.b) b = static_cast<float>(double{b} / temperature);
-  for (float& l : tempered.log_var) l = static_cast<float>(double{l} + std::log(temperature));
-  return Model(std::move(tempered), variance_floor_ * std::min(1.0, temperature));
+  const auto hotter = [&](float log_var) { return static_cast<float>(double{log_var} + std::log(temperature)); };
+  for (float& l : tempered.log_var) l = hotter(l);
+  // The floor goes along, rounded as the variances are: a unit at the floor stays there, and none is lifted to it.
+  return Model(std::move(tempered), std::exp(double{hotter(LogFloor(variance_floor_))}));
 }
 
 }  // namespace grbm

@@ -121,6 +121,24 @@ TEST(Model, ReplacedItIsTheOtherModel) {
   EXPECT_EQ(energies(model), energies(copy));
 }
 
+// The floor is tempered, too, and to the last bit as the variances are.
+TEST(Model, AUnitAtTheFloorIsThereAtEveryTemperature) {
+  testing::Dice dice(3);
+  for (int k = 0; k < 1000; ++k) {
+    const double floor = std::exp(dice.Uniform(-12, 0));
+    const double temperature = std::exp(dice.Uniform(-3, 7));
+    Parameters p(2, 1);
+    p.log_var = {-100, 5};
+    const Model model(p, floor);
+    const Model tempered = model.Tempered(temperature);
+    EXPECT_NEAR(tempered.variance_floor() / (temperature * floor), 1, 1e-5);
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(tempered.log_var()[i], static_cast<float>(double{model.log_var()[i]} + std::log(temperature)));
+    }
+    EXPECT_NEAR(double{tempered.variance()[0]} / tempered.variance_floor(), 1, 1e-6);
+  }
+}
+
 TEST(Model, TheTemperedModelHasTheTemperedEnergy) {
   const Model model = RandomModel(3, 4, 2);
   for (const double temperature : {0.3, 1.0, 7.0}) {

@@ -6,6 +6,7 @@
 
 #include "grbm/data/fetch.h"
 #include "grbm/evaluate/inception.h"
+#include "grbm/sampler/law.h"
 #include "reproduce/experiment.h"
 
 namespace grbm {
@@ -36,6 +37,19 @@ std::vector<std::string> Merge(std::vector<std::string> settings, const std::vec
     }
   }
   return settings;
+}
+
+Cell AtPaperRate(Cell cell) {
+  if (!cell.preset.starts_with("paper-")) return cell;
+  const Config config = CellConfig(cell);
+  const double temperature = LawOf(config.sampler).temperature;
+  const double rate = 0.01 * temperature;
+  const double clip = 10 / temperature;
+  if (config.train.learning_rate != rate || config.train.clip_norm != clip) {
+    cell.settings = Merge(std::move(cell.settings),
+                          {fmt::format("train.learning_rate={}", rate), fmt::format("train.clip_norm={}", clip)});
+  }
+  return cell;
 }
 
 std::string SourceAtHand(const std::string& name, Scale scale) {

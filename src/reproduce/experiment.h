@@ -56,6 +56,9 @@ T Choose(Scale scale, T quick, T small, T paper) {
 Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& settings = {});
 // The one model of digits that is looked at closely: trained longer, where that is cheap.
 Cell LongDigits(const ReproduceOptions& options);
+// With one of the paper's presets: its rate of 0.01 and clip of 10 are per unit of E, where training counts per unit of
+// E/τ if the sampler has a law.                                                                        [math.md (31)]
+Cell AtPaperRate(Cell cell);
 // Contrastive-divergence steps of Digits, and half of them; its step size; its batch size; its bound of the gradient.
 std::int64_t DigitSteps(Scale scale);
 std::int64_t HalfSteps(Scale scale);

@@ -69,7 +69,7 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
         const Settings settings = Merge(Merge(ScaleSettings(options.scale, way.ours), way.settings), sampler.settings);
         rows.push_back({{mixture, way.label, sampler.label},
                         mixture == "gmm-iso" ? sampler.published_iso : sampler.published_aniso,
-                        {way.ours ? mixture : "paper-" + mixture, settings, {"mixture"}}});
+                        AtPaperRate({way.ours ? mixture : "paper-" + mixture, settings, {"mixture"}})});
       }
     }
   }
@@ -89,8 +89,7 @@ std::pair<Panel, Panel> ModelPanels(const RowResult& row, const Mixture& mixture
   const ModelFile file = row.ReadModelFile();
   Panel density = EmptyPanel(title, "the density could not be computed");
   try {
-    const double temperature = file.sampler.temperature;
-    const Quadrature law(temperature == 1 ? file.model : file.model.Tempered(temperature));
+    const Quadrature law(file.Tempered());
     const Score* kl = row.result->Find("mixture", "kl_data_model");
     density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g}", kl->estimate.value) : "",
                            DensityInOwnUnits(law, file.standardization));

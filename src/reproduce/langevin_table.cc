@@ -24,7 +24,7 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
     rows.push_back(
         {{"yes", "10", fmt::format("{}", DigitStepSize(scale)), anneal ? "yes" : "no", std::to_string(after)},
          published,
-         Digits(options, settings)});
+         AtPaperRate(Digits(options, settings))});
   };
   plain(1, 20, "35.08");
   plain(5, 20, "19.00");

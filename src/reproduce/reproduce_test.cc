@@ -75,7 +75,14 @@ TEST_F(Reproduce, PaperScaleIsThePapers) {
     EXPECT_EQ(config.train.epochs, 50000);
     EXPECT_EQ(config.sampler.steps, 100);
     EXPECT_EQ(config.sampler.adjust_after, 0);
+    // Per unit of E, whatever the chains' law divides it by.
+    const double temperature =
+        config.sampler.method == Method::kGibbs || config.sampler.adjust != Adjust::kNone ? 100 : 1;
+    EXPECT_DOUBLE_EQ(config.train.learning_rate, 0.01 * temperature) << RowName(row);
+    EXPECT_DOUBLE_EQ(config.train.clip_norm, 10 / temperature) << RowName(row);
   }
+  EXPECT_DOUBLE_EQ(annealed.train.learning_rate, 5.12);
+  EXPECT_DOUBLE_EQ(half.train.learning_rate, 0.01);
 }
 
 TEST_F(Reproduce, ACellIsKnownByItsSettingsAlone) {

@@ -38,4 +38,7 @@ std::unique_ptr<Transition> MakePartialGibbs(const Model& model, const SamplerOp
   return std::make_unique<PartialGibbs>(model, options.temperature, 1 - options.refresh);
 }
 
+// Both conditionals are those of exp(-E/τ).
+Law GibbsLaw(const SamplerOptions& options) { return {Law::Kind::kJoint, options.temperature}; }
+
 }  // namespace grbm

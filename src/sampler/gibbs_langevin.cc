@@ -82,4 +82,10 @@ std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerO
   return std::make_unique<GibbsLangevin>(model, options);
 }
 
+// Both rules accept against exp(-E/τ). Without one, v is drawn at temperature τ and h at 1, and no law has both.
+Law GibbsLangevinLaw(const SamplerOptions& options) {
+  if (options.adjust == Adjust::kNone) return {};
+  return {Law::Kind::kJoint, options.temperature};
+}
+
 }  // namespace grbm

@@ -30,14 +30,16 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
   SamplerOptions one_step = options;
   one_step.steps = 1;
   Sampler sampler(model, one_step, pool, OnUnstable::kAllow);
+  const double hidden_temperature = sampler.law().hidden_temperature();
   Matrix start = NoiseChains(model, data.rows(), seed, pool).visible;
   put_back(start);
-  Chains chains = ChainsFrom(model, start, seed, pool);
+  Chains chains = ChainsFrom(model, start, seed, pool, 0, 0, hidden_temperature);
   for (std::int64_t t = 0; t < options.steps; ++t) {
     const auto step = static_cast<std::uint64_t>(t);
     sampler.Run(chains, {.seed = seed, .first_step = step});
     put_back(chains.visible);
-    chains.hidden = SampleHidden(model, chains.visible, {Stream(seed, Purpose::kPositiveHidden), step, 0}, pool);
+    const DrawPlace draw{Stream(seed, Purpose::kPositiveHidden), step, 0};
+    chains.hidden = SampleHidden(model, chains.visible, draw, pool, hidden_temperature);
   }
   Matrix result = FinalVisible(model, chains, options, pool);
   put_back(result);

@@ -50,4 +50,9 @@ std::unique_ptr<Transition> MakeLangevin(const Model& model, const SamplerOption
   return std::make_unique<Langevin>(model, options);
 }
 
+Law LangevinLaw(const SamplerOptions& options) {
+  if (options.adjust == Adjust::kNone) return {};
+  return {Law::Kind::kMarginal, options.temperature};
+}
+
 }  // namespace grbm

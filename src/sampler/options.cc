@@ -19,7 +19,8 @@ std::vector<Field> SamplerOptions::Fields() {
        "what the step size is measured in: the mean variance of all units, or each unit's own"},
       {"temperature",
        &temperature,
-       "temperature of the chain; 1 samples the model itself",
+       "temperature of the chain; 1 samples the model itself. Training follows the likelihood at this temperature, "
+       "but for samplers without adjustment (docs/math.md (31))",
        {.min = 0, .min_open = true}},
       {"anneal", &anneal,
        "cosine decay of the step size: over the chain (langevin), over the inner steps "

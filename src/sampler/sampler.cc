@@ -27,23 +27,22 @@ std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 struct Entry {
   Method method;
   std::unique_ptr<Transition> (*make)(const Model&, const SamplerOptions&);
+  Law (*law)(const SamplerOptions&);
 };
 constexpr Entry kSamplers[] = {
-    {Method::kGibbs, MakeGibbs},
-    {Method::kPartialGibbs, MakePartialGibbs},
-    {Method::kGibbsLangevin, MakeGibbsLangevin},
-    {Method::kLangevin, MakeLangevin},
+    {Method::kGibbs, MakeGibbs, GibbsLaw},
+    {Method::kPartialGibbs, MakePartialGibbs, GibbsLaw},
+    {Method::kGibbsLangevin, MakeGibbsLangevin, GibbsLangevinLaw},
+    {Method::kLangevin, MakeLangevin, LangevinLaw},
 };
 
-std::unique_ptr<Transition> MakeTransition(const Model& model, const SamplerOptions& options) {
-  return std::ranges::find(kSamplers, options.method, &Entry::method)->make(model, options);
-}
+const Entry& Find(Method method) { return *std::ranges::find(kSamplers, method, &Entry::method); }
 
 // States of all chains, with what has been computed of them.
 struct States {
   Panels visible;
   BitMatrix hidden;
-  Panels probabilities;  // p(h | v), where wanted
+  Panels probabilities;  // p(h | v) of the law, where wanted
   Panels product;        // W h, or W p(h|v)
   HiddenSums sums;       // where the rule of acceptance is kStep
 
@@ -76,13 +75,15 @@ struct Sampler::Workspace {
     const Model& model;
     const PackedWeights& weights;
     const Transition& transition;
-    bool adjust;
+    Law law;
+    bool adjust;  // this step
+    bool sums;    // whether this step or the next is adjusted
     DrawPlace visible;
     DrawPlace hidden;
     DrawPlace accept;
 
     bool marginal() const { return transition.hidden() == Transition::Hidden::kProbability; }
-    // Whether the sums and the product of a state are kept up to date, and not made when they are needed.
+    // Whether the product of a state, and its sums, are kept up to date, and not made when they are needed.
     bool keeps_all() const { return transition.acceptance() == Transition::Acceptance::kStep; }
   };
 
@@ -127,15 +128,17 @@ struct Sampler::Workspace {
   void UpdateHiddenOf(const Step& s, States& states, bool draw) {
     kernels::HiddenResult result;
     if (states.probabilities.rows() > 0) result.probabilities = states.probabilities;
+    result.probability_scale = static_cast<float>(1 / s.law.hidden_temperature());
     if (!s.marginal()) result.bits = states.hidden;
     if (draw) {
       result.bits = states.hidden;
       result.draw = &s.hidden;
       result.inverse_temperature = static_cast<float>(1 / s.transition.hidden_temperature());
     }
-    if (s.keeps_all()) states.sums.Prepare(states.visible.rows(), states.hidden.units(), result);
+    const bool sums = s.keeps_all() && s.sums;
+    if (sums) states.sums.Prepare(states.visible.rows(), states.hidden.units(), result);
     UpdateHidden(s.weights, states.visible, result, pool);
-    if (s.keeps_all()) states.sums.Finish();
+    if (sums) states.sums.Finish();
   }
   // W h, or W p(h|v), of one tile.
   void UpdateProduct(const Step& s, States& states, Index tile, Rows rows) const {
@@ -261,6 +264,8 @@ struct Sampler::Workspace {
   }
 };
 
+Law LawOf(const SamplerOptions& options) { return Find(options.method).law(options); }
+
 Stability CheckStability(const Model& model, const SamplerOptions& options) {
   Stability stability;
   if (options.method != Method::kLangevin && options.method != Method::kGibbsLangevin) return stability;
@@ -299,7 +304,7 @@ void Sampler::Set(const Model& model, const SamplerOptions& options) {
                     2 * options_.step_size / stability_.ratio));
   }
   model_ = &model;
-  transition_ = MakeTransition(model, options_);
+  transition_ = Find(options_.method).make(model, options_);
 }
 
 std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer* observer,
@@ -332,7 +337,9 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
     return Workspace::Step{*model_,
                            weights,
                            *transition_,
+                           law(),
                            t >= options_.adjust_after,
+                           t + 1 >= options_.adjust_after,
                            draw(Purpose::kVisible),
                            draw(Purpose::kHidden),
                            draw(Purpose::kAccept)};
@@ -369,29 +376,30 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
 namespace {
 
 Chains WithHidden(const Model& model, Matrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
-                  std::uint64_t step) {
-  BitMatrix hidden = SampleHidden(model, visible, {Stream(seed, Purpose::kInitialHidden), step, first}, pool);
+                  std::uint64_t step, double hidden_temperature) {
+  const DrawPlace draw{Stream(seed, Purpose::kInitialHidden), step, first};
+  BitMatrix hidden = SampleHidden(model, visible, draw, pool, hidden_temperature);
   return {first, std::move(visible), std::move(hidden)};
 }
 
 }  // namespace
 
 Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
-                  std::uint64_t step) {
+                  std::uint64_t step, double hidden_temperature) {
   Matrix copy(visible.rows(), visible.cols());
   CopyRows(visible, copy);
-  return WithHidden(model, std::move(copy), seed, pool, first, step);
+  return WithHidden(model, std::move(copy), seed, pool, first, step, hidden_temperature);
 }
 
 Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
-                   std::uint64_t step) {
+                   std::uint64_t step, double hidden_temperature) {
   Matrix noise(count, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
   constexpr Index kLeastDraws = 1 << 12;  // that are worth a thread
   pool.ParallelForRanges(count, kLeastDraws / model.visible(), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) kernels::DrawNormals({stream, step, first}, r, noise.row(r));
   });
-  return WithHidden(model, std::move(noise), seed, pool, first, step);
+  return WithHidden(model, std::move(noise), seed, pool, first, step, hidden_temperature);
 }
 
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {

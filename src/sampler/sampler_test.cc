@@ -326,5 +326,28 @@ TEST(Inpaint, RefusesAMaskOfAnotherSize) {
   EXPECT_THROW(Inpaint(model, options, Matrix(1, 2), {true}, 1, pool), DataError);
 }
 
+TEST(Law, IsThatOfMethodAndAdjustment) {
+  for (const SamplerOptions& options : EverySampler()) {
+    const Law law = LawOf(options);
+    if (options.method == Method::kLangevin && options.adjust != Adjust::kNone) {
+      EXPECT_EQ(law.kind, Law::Kind::kMarginal);
+      EXPECT_EQ(law.temperature, 1.5);
+      EXPECT_EQ(law.hidden_temperature(), 1);
+    } else if (options.adjust == Adjust::kNone && options.method != Method::kGibbs &&
+               options.method != Method::kPartialGibbs) {
+      EXPECT_EQ(law.kind, Law::Kind::kNone);
+      EXPECT_EQ(law.temperature, 1);
+      EXPECT_EQ(law.hidden_temperature(), 1);
+    } else {
+      EXPECT_EQ(law.kind, Law::Kind::kJoint);
+      EXPECT_EQ(law.temperature, 1.5);
+      EXPECT_EQ(law.hidden_temperature(), 1.5);
+    }
+    SamplerOptions later = options;
+    later.adjust_after = options.steps;
+    EXPECT_EQ(LawOf(later).kind, law.kind);
+  }
+}
+
 }  // namespace
 }  // namespace grbm

@@ -7,6 +7,7 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/model/model.h"
+#include "grbm/sampler/law.h"
 #include "grbm/sampler/options.h"
 
 namespace grbm {
@@ -53,7 +54,7 @@ class Transition {
 
   virtual Hidden hidden() const { return Hidden::kDraw; }
   virtual Acceptance acceptance() const { return Acceptance::kNone; }
-  // The temperature at which h is drawn.
+  // The temperature at which h is drawn: that of the law, unless h is a proposal.
   virtual double hidden_temperature() const { return 1.0; }
 
   // The move of step 0, 1, ...
@@ -64,9 +65,13 @@ class Transition {
   virtual double LogAcceptance(const StepSums& /*sums*/) const { return 0; }
 };
 
+// Each with the law that its chains have.
 std::unique_ptr<Transition> MakeGibbs(const Model& model, const SamplerOptions& options);
 std::unique_ptr<Transition> MakePartialGibbs(const Model& model, const SamplerOptions& options);
+Law GibbsLaw(const SamplerOptions& options);
 std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerOptions& options);
+Law GibbsLangevinLaw(const SamplerOptions& options);
 std::unique_ptr<Transition> MakeLangevin(const Model& model, const SamplerOptions& options);
+Law LangevinLaw(const SamplerOptions& options);
 
 }  // namespace grbm

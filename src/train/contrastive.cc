@@ -60,8 +60,9 @@ Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, Thread
 Contrastive::~Contrastive() = default;
 
 Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint64_t update) {
-  if (options_.algorithm == Algorithm::kCd) return ChainsFrom(model, data, seed_, pool_, 0, update);
-  Chains noise = NoiseChains(model, data.rows(), seed_, pool_, 0, update);
+  const double temperature = sampler_->law().hidden_temperature();
+  if (options_.algorithm == Algorithm::kCd) return ChainsFrom(model, data, seed_, pool_, 0, update, temperature);
+  Chains noise = NoiseChains(model, data.rows(), seed_, pool_, 0, update, temperature);
   if (options_.algorithm == Algorithm::kNoiseCd || !chains_ || chains_->count() != noise.count()) return noise;
   Chains chains = std::move(*chains_);
   const Stream restart(seed_, Purpose::kRestart);
@@ -71,6 +72,23 @@ Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint6
     CopyRows(noise.hidden.view().Rows(r, 1), chains.hidden.view().Rows(r, 1));
   }
   return chains;
+}
+
+// How much more the law of the model at temperature `next` weighs each chain than that at `now`.
+std::vector<double> Contrastive::LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
+                                            const Chains& chains) {
+  const Law law = LawOf(sampler);
+  if (law.kind == Law::Kind::kMarginal && law.temperature != 1) {
+    // exp(-Ẽ/τ) is a law of v alone; at τ = 1 it has (v, h) of exp(-E) as well, and E will do.
+    std::vector<double> log_weights = MarginalEnergies(model.Tempered(now), chains.visible, pool_);
+    const std::vector<double> colder = MarginalEnergies(model.Tempered(next), chains.visible, pool_);
+    for (std::size_t r = 0; r < colder.size(); ++r) log_weights[r] = (log_weights[r] - colder[r]) / law.temperature;
+    return log_weights;
+  }
+  std::vector<double> log_weights = Energies(model, chains.visible, chains.hidden, pool_);
+  const double colder = (1 / next - 1 / now) / sampler.temperature;
+  for (double& w : log_weights) w *= -colder;
+  return log_weights;
 }
 
 // Population annealing: one step of the model at each temperature, after which chains give way to others by how much
@@ -88,9 +106,7 @@ std::vector<double> Contrastive::Cool(const Model& model, const SamplerOptions& 
     const Model hot = model.Tempered(temperature(t));
     sampler_->Set(hot, Part(sampler, t, 1));
     accepted.push_back(sampler_->Run(chains, {.seed = seed_, .first_step = step}).front());
-    std::vector<double> log_weights = Energies(model, chains.visible, chains.hidden, pool_);
-    const double colder = (1 / temperature(t + 1) - 1 / temperature(t)) / sampler.temperature;
-    for (double& w : log_weights) w *= -colder;
+    const std::vector<double> log_weights = LogWeights(model, sampler, temperature(t), temperature(t + 1), chains);
     chains = Resample(chains, log_weights, stream.UniformDouble(step, 0));
   }
   sampler_->Set(model, Part(sampler, options_.burn_in, sampler.steps - options_.burn_in));
@@ -111,7 +127,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   }
   report_.unstable_units = sampler_->stability().unstable;
 
-  // Step 1. The positive phase: v from the data, h ~ p(h | v).
+  // Step 1. The positive phase: v from the data, h ~ p(h | v) of the chains' law.
   AddData(model, data, update);
 
   // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
@@ -134,7 +150,9 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
     memory = Parameters(model.visible(), model.hidden());
   }
-  statistics_->sums().Gradient(-1 / (static_cast<double>(data.rows()) * counted), memory, pool_);
+  // Step 3. Of exp(-E/τ), the energy is E/τ.
+  const double scale = sampler_->law().temperature * static_cast<double>(data.rows()) * counted;
+  statistics_->sums().Gradient(-1 / scale, memory, pool_);
   return memory;
 }
 
@@ -198,6 +216,8 @@ void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t up
   kernels::HiddenResult result;
   result.bits = h;
   result.draw = &draw;
+  result.inverse_temperature = static_cast<float>(1 / sampler_->law().hidden_temperature());
+  result.probability_scale = result.inverse_temperature;
   const bool of_probabilities = statistics_->hidden() == EnergyStatistics::Hidden::kProbability;
   kernels::Panels p(of_probabilities ? data.rows() : 0, model.hidden());
   if (of_probabilities) result.probabilities = p;

@@ -81,7 +81,8 @@ UpdateMetrics Trainer::Update() {
 
   SamplerOptions sampler = setup_.sampler;
   sampler.step_size *= Decay(train.step_size_schedule, updates_, total_);
-  if (metrics.epoch <= train.adjust_warmup_epochs) sampler.adjust = Adjust::kNone;
+  // No move is rejected, but the law that is aimed at stays the same, and with it the gradient.
+  if (metrics.epoch <= train.adjust_warmup_epochs) sampler.adjust_after = sampler.steps;
   metrics.step_size = sampler.step_size;
 
   const auto diverged = [&](const std::string& what) {

@@ -134,6 +134,26 @@ class Models(ProgramTest):
         self.succeed("convert", npz, again)
         self.assertEqual(again.read_bytes(), model.read_bytes())
 
+    def test_hidden_units_are_of_the_samplers_law(self):
+        """At temperature 4, conditionally adjusted: h = 1 with probability sigmoid(x/4)."""
+        model = self.train("run", "--set", "sampler.temperature=4", "--set", "data.standardize=none")
+        data, codes, npz = self.folder / "data.npy", self.folder / "codes.npy", self.folder / "model.npz"
+        v = numpy.random.default_rng(1).normal(size=(200, 2)).astype(numpy.float32)
+        numpy.save(data, v)
+        self.succeed("encode", model, "--data", data, "--probabilities", "-o", codes)
+        self.succeed("convert", model, npz)
+        m = numpy.load(npz)
+        x = m["b"] + (v / numpy.exp(m["log_var"])) @ m["W"]
+        self.assertLess(abs(numpy.load(codes) - 1 / (1 + numpy.exp(-x / 4))).max(), 1e-4)
+        self.assertGreater(abs(x).max(), 0.1)
+
+        mask, adjusted, gibbs = self.folder / "mask.csv", self.folder / "a.npy", self.folder / "b.npy"
+        mask.write_text("1,0\n")
+        arguments = ["inpaint", model, "--data", data, "--split", "all", "--mask", mask, "-o"]
+        self.succeed(*arguments, adjusted)
+        self.succeed(*arguments, gibbs, "--set", "sampler.method=gibbs")
+        self.assertEqual(adjusted.read_bytes(), gibbs.read_bytes())
+
     def test_pictures_are_kept_over_training_and_change_nothing_of_it(self):
         folder = self.train("with", "--set", "checkpoint.pictures=6").parent
         updates = [int(path.stem) for path in sorted((folder / "samples").iterdir())]

@@ -1,4 +1,6 @@
 // Training against exact answers: the gradient estimate in expectation, and what is learned.
+#include "support/learning.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,82 +14,35 @@
 namespace grbm {
 namespace {
 
+using testing::ExactDraws;
+using testing::LearningOptions;
+using testing::MeanVector;
 using testing::RandomModel;
+using testing::SamplerCase;
 
-SamplerOptions Options(Method method, Adjust adjust, double step_size, std::int64_t steps) {
-  SamplerOptions o;
-  o.method = method;
-  o.adjust = adjust;
-  o.step_size = step_size;
-  o.step_scale = StepScale::kUnit;
-  o.langevin_steps = 3;
-  o.steps = steps;
-  o.anneal = method != Method::kLangevin;
-  return o;
-}
-
-struct Case {
-  const char* name;
-  SamplerOptions sampler;
-};
-
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
-
-std::vector<Case> ExactSamplers() {
-  return {{"gibbs", Options(Method::kGibbs, Adjust::kNone, 1, 60)},
-          {"partial_gibbs", Options(Method::kPartialGibbs, Adjust::kNone, 1, 60)},
-          {"langevin_metropolis", Options(Method::kLangevin, Adjust::kMetropolis, 0.5, 120)},
-          {"gibbs_langevin_metropolis", Options(Method::kGibbsLangevin, Adjust::kMetropolis, 0.4, 120)},
-          {"gibbs_langevin_conditional", Options(Method::kGibbsLangevin, Adjust::kConditional, 0.8, 60)}};
-}
-
-// Rows drawn from a known model, the truth; the start is another one.
-Matrix Draws(const Model& truth, Index rows) {
-  Matrix v(rows, truth.visible());
-  BitMatrix h(rows, truth.hidden());
-  ExactModel(truth).Sample(99, 0, v, h);
-  return v;
-}
-
-class ExactSampler : public ::testing::TestWithParam<Case> {};
-INSTANTIATE_TEST_SUITE_P(Samplers, ExactSampler, ::testing::ValuesIn(ExactSamplers()),
-                         [](const ::testing::TestParamInfo<Case>& test) { return test.param.name; });
+class ExactSampler : public ::testing::TestWithParam<SamplerCase> {};
+INSTANTIATE_TEST_SUITE_P(Samplers, ExactSampler, ::testing::ValuesIn(testing::SamplersWithALaw()),
+                         [](const ::testing::TestParamInfo<SamplerCase>& test) { return test.param.name; });
 
 // The mean of 300 independent estimates equals the exact gradient of the negative log-likelihood. Of the 23 parameters
 // each lies within 5.5 standard errors of the mean; over 5 samplers the family-wise error is 115 × 3.8e-8 < 5e-6.
 TEST_P(ExactSampler, TheGradientIsRightInExpectation) {
   const Model model = RandomModel(3, 4, 41, 0.5);
-  const Matrix data = Draws(RandomModel(3, 4, 42, 0.5), 64);
+  const Matrix data = ExactDraws(RandomModel(3, 4, 42, 0.5), 64);
   const ExactGradient exact = ExactModel(model).LogLikelihoodGradient(data);
   TrainOptions train;
   train.burn_in = GetParam().sampler.steps - 10;
   ThreadPool pool(1);
   Contrastive contrastive(train, 5, pool);
-  const int runs = 300;
-  std::vector<double> sum(23), squares(23), expected;
-  const auto each = [](const auto& g, auto&& use) {
-    for (const auto x : g.W.values()) use(double{x});
-    for (const auto x : g.b) use(double{x});
-    for (const auto x : g.mu) use(double{x});
-    for (const auto x : g.log_var) use(double{x});
-  };
-  each(exact, [&](double x) { expected.push_back(-x); });
-  sum.resize(expected.size());
-  squares.resize(expected.size());
+  const std::vector<double> expected = testing::Values(exact);
+  MeanVector estimate;
   Parameters g;  // each estimate in the memory of the one before
-  for (int run = 0; run < runs; ++run) {
-    g = contrastive.Gradient(model, GetParam().sampler, data, static_cast<std::uint64_t>(run), std::move(g));
-    std::size_t k = 0;
-    each(g, [&](double x) {
-      sum[k] += x;
-      squares[k] += x * x;
-      ++k;
-    });
+  for (std::uint64_t run = 0; run < 300; ++run) {
+    g = contrastive.Gradient(model, GetParam().sampler, data, run, std::move(g));
+    estimate.Add(testing::Values(g));
   }
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    const double mean = sum[k] / runs;
-    const double error = std::sqrt((squares[k] / runs - mean * mean) / runs);
-    EXPECT_LT(std::abs(mean - expected[k]), 5.5 * error) << "parameter " << k;
+    EXPECT_LT(std::abs(estimate.mean(k) + expected[k]), 5.5 * estimate.error(k)) << "parameter " << k;
   }
 }
 
@@ -139,7 +94,7 @@ double Train(const Trainer::Setup& setup, const Matrix& data) {
 
 // All of the data in every batch, so that what is left is the chains' doing.
 TEST_P(ExactSampler, LearnsTheLikelihoodOfTheExactFit) {
-  const Matrix data = Draws(RandomModel(3, 4, 43, 1.0), 200);
+  const Matrix data = ExactDraws(RandomModel(3, 4, 43, 1.0), 200);
   SamplerOptions sampler = GetParam().sampler;
   sampler.steps = 40;
   const Trainer::Setup setup = LearningSetup(sampler);
@@ -153,11 +108,7 @@ TEST_P(ExactSampler, LearnsTheLikelihoodOfTheExactFit) {
 // have h = 0 throughout, so the gradient of b is the chains' mean of h. Means of 20 × 500 chains: 5 standard errors
 // are 0.02 for independent chains; resampling and cooling in 16 steps leave no more than twice that.
 TEST_P(ExactSampler, CooledChainsHaveTheSharesOfModesFarApart) {
-  Parameters p(1, 1);
-  p.W(0, 0) = 8;
-  p.mu[0] = -4;
-  p.b[0] = std::log(4.0f);
-  const Model model(p);
+  const Model model = testing::TwoFarModes();
   Matrix data(500, 1);
   for (float& v : data.values()) v = -4;
   SamplerOptions sampler = GetParam().sampler;
@@ -178,11 +129,11 @@ TEST_P(ExactSampler, CooledChainsHaveTheSharesOfModesFarApart) {
 
 // The unadjusted samplers fall short, and less so with a smaller step.
 TEST(UnadjustedSamplers, TheShortfallShrinksWithTheStep) {
-  const Matrix data = Draws(RandomModel(3, 4, 43, 1.0), 200);
-  const double exact = ExactFit(LearningSetup(Options(Method::kLangevin, Adjust::kNone, 1, 40)), data);
+  const Matrix data = ExactDraws(RandomModel(3, 4, 43, 1.0), 200);
+  const double exact = ExactFit(LearningSetup(LearningOptions(Method::kLangevin, Adjust::kNone, 1, 40)), data);
   for (const Method method : {Method::kLangevin, Method::kGibbsLangevin}) {
     const auto shortfall = [&](double step_size) {
-      SamplerOptions sampler = Options(method, Adjust::kNone, step_size, 60);
+      SamplerOptions sampler = LearningOptions(method, Adjust::kNone, step_size, 60);
       sampler.langevin_steps = 1;
       sampler.anneal = false;
       return exact - Train(LearningSetup(sampler), data);

@@ -35,7 +35,8 @@ class Curves {
   Curves(const EvaluateOptions& options, const Dataset& training, const std::optional<Dataset>& held_out,
          const Standardization& standardization, std::uint64_t seed, ThreadPool& pool);
 
-  // Names as they stand in metrics.jsonl, each with its standard error after it; NaN where samples are not finite.
+  // Names as they stand in metrics.jsonl, each with its standard error after it; NaN where samples are not finite. All of
+  // the law that `grbm evaluate` judges, file.Tempered().
   std::vector<std::pair<std::string, double>> Measure(const ModelFile& file) const;
 
  private:

@@ -40,13 +40,14 @@ std::vector<double> MarginalEnergies(const Model& model, ConstMatrix v, ThreadPo
 
 // logits: rows × hidden. A row has the same bits whatever the other rows are.                           [math.md (4)]
 Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool);
-// p(h_j = 1 | v): rows × hidden.                                                                        [math.md (4)]
-Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool);
+// p(h_j = 1 | v) under exp(-E/temperature), sigmoid(x_j/temperature): rows × hidden.                [math.md (4), (8)]
+Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool, double temperature = 1);
 // μ + W h, the mean of p(v | h): rows × visible.                                                        [math.md (3)]
 Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool);
 
-// h ~ p(h | v); v ~ p(v | h).
-BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool);
+// h ~ p(h | v), at a temperature as above; v ~ p(v | h).
+BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool,
+                       double temperature = 1);
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool);
 
 }  // namespace grbm

@@ -64,7 +64,8 @@ class Model {
   // parameters were.
   Parameters Replace(Model next);
 
-  // The model of exp(-E/temperature): (W, μ, b/τ, τσ²).                                                 [math.md (8)]
+  // The model of exp(-E/temperature): (W, μ, b/τ, τσ²), with the floor of the variances at τ times its own.
+  //                                                                                                     [math.md (8)]
   Model Tempered(double temperature) const;
 
  private:

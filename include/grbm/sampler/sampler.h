@@ -11,6 +11,7 @@
 #include "grbm/core/parallel.h"
 #include "grbm/model/gradient.h"
 #include "grbm/model/model.h"
+#include "grbm/sampler/law.h"
 #include "grbm/sampler/options.h"
 
 namespace grbm {
@@ -25,12 +26,12 @@ struct Chains {
   Index count() const { return visible.rows(); }
 };
 
-// v ~ N(0, 1), h ~ p(h | v): where generation and training from noise begin.
+// v ~ N(0, 1), h ~ p(h | v) at a temperature: where generation and training from noise begin.
 Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0,
-                   std::uint64_t step = 0);
-// v as given, h ~ p(h | v).
+                   std::uint64_t step = 0, double hidden_temperature = 1);
+// v as given, h as above.
 Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool,
-                  std::uint32_t first = 0, std::uint64_t step = 0);
+                  std::uint32_t first = 0, std::uint64_t step = 0, double hidden_temperature = 1);
 
 // All chains after a step, as an observer sees them. The views hold during the call only.
 struct ChainState {
@@ -80,10 +81,12 @@ class Sampler {
   void Set(const Model& model, const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
+  Law law() const { return LawOf(options_); }
   const Stability& stability() const { return stability_; }
 
   // Runs every chain for options().steps steps. Returns the share of moves accepted at each step. After the burn-in,
-  // the observer sees every state, and the statistics take it in; for Langevin they must be of p(h | v).
+  // the observer sees every state, and the statistics take it in; for Langevin they must be of p(h | v), which is that
+  // of law().
   std::vector<double> Run(Chains& chains, const RunPlace& place, Observer* observer = nullptr,
                           EnergyStatistics* statistics = nullptr);
 

@@ -18,6 +18,9 @@ struct ModelFile {
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
 
+  // The model of exp(-E/τ), τ the sampler's temperature: the law that likelihoods and densities are of. [math.md (8)]
+  Model Tempered() const { return sampler.temperature == 1 ? model : model.Tempered(sampler.temperature); }
+
   // Whether the model's data were whole numbers from 0 to 255.
   bool is_8bit() const {
     const auto bits = provenance.find("bits");

@@ -28,7 +28,8 @@ class Contrastive {
   Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool);
   ~Contrastive();
 
-  // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states).
+  // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
+  // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood.
   // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed.
   Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
@@ -44,6 +45,8 @@ class Contrastive {
   // The positive phase: adds the data to the statistics, and reports on it.
   void AddData(const Model& model, ConstMatrix data, std::uint64_t update);
   Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
+  std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
+                                 const Chains& chains);
   std::vector<double> Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step, Chains& chains);
   // The negative phase: the share of moves accepted at each step.
   std::vector<double> RunChains(const Model& model, Chains& chains, const RunPlace& place);

@@ -1,0 +1,24 @@
+// The law that a sampler's chains have: the one place that knows what a sampler and its temperature stand for.
+#pragma once
+
+#include "grbm/sampler/options.h"
+
+namespace grbm {
+
+struct Law {
+  enum class Kind {
+    kNone,      // none that is known: samplers without adjustment
+    kJoint,     // exp(-E/τ) of (v, h): Gibbs, partial refresh, adjusted Gibbs-Langevin
+    kMarginal,  // exp(-Ẽ/τ) of v: adjusted Langevin
+  };
+  Kind kind = Kind::kNone;
+  double temperature = 1;  // τ, by which the energy is divided; without a law 1, as the paper has it
+
+  // p(h_j = 1 | v) = sigmoid(x_j / hidden_temperature). Ẽ has h summed out at temperature 1.
+  double hidden_temperature() const { return kind == Kind::kJoint ? temperature : 1; }
+};
+
+// By method and adjustment, whatever adjust_after says: a chain that is not adjusted yet is on its way to the same law.
+Law LawOf(const SamplerOptions& options);
+
+}  // namespace grbm

@@ -1,0 +1,191 @@
+// Inpainting against exact conditional laws. 7 × 5 + 3 × 2 moments and 7 means are compared, 48 in all; each is off by
+// more than 5.7 standard errors with probability 1.2e-8, any of them with less than 1e-6.
+#include "grbm/sampler/inpaint.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "grbm/core/error.h"
+#include "support/models.h"
+#include "support/moments.h"
+
+namespace grbm {
+namespace {
+
+using testing::IncludeMean;
+using testing::Worst;
+
+constexpr double kBound = 5.7;
+constexpr Index kRows = 20000;
+constexpr int kStates = 8;  // of three hidden units
+const float kKnown[] = {1.5f, -0.7f, 9.0f};
+
+Model SmallModel() { return testing::RandomModel(3, 3, 51, 1.0); }
+
+SamplerOptions Options(Method method, double temperature) {
+  SamplerOptions o;
+  o.method = method;
+  o.temperature = temperature;
+  o.steps = 60;
+  // So many inner steps that Gibbs-Langevin draws from N(m, τσ²) to within 4e-4 of the variance.        [math.md (19)]
+  o.step_size = 1;
+  o.step_scale = StepScale::kUnit;
+  o.langevin_steps = 100000;
+  o.final = Final::kSample;
+  return o;
+}
+
+// Every chain has the same known values; what is not known is put far away, so that it must not be looked at.
+Matrix Filled(const SamplerOptions& options, const std::vector<bool>& known) {
+  Matrix data(kRows, 3);
+  for (Index r = 0; r < kRows; ++r) std::ranges::copy(kKnown, data.row(r).begin());
+  ThreadPool pool(2);
+  return Inpaint(SmallModel(), options, data, known, 7, pool);
+}
+
+// μ + W h of one hidden state.
+double MeanOf(const Model& model, int state, Index unit) {
+  double mean = model.mu()[static_cast<std::size_t>(unit)];
+  for (Index j = 0; j < 3; ++j) mean += (state >> j & 1) != 0 ? double{model.W()(unit, j)} : 0.0;
+  return mean;
+}
+
+// p(h | known units) of the model: integrating the others out leaves a sum over the hidden states.
+std::vector<double> HiddenGivenKnown(const Model& model, const std::vector<bool>& known) {
+  std::vector<double> p(kStates);
+  double sum = 0;
+  for (int state = 0; state < kStates; ++state) {
+    double log_weight = 0;
+    for (Index j = 0; j < 3; ++j)
+      log_weight += (state >> j & 1) != 0 ? double{model.b()[static_cast<std::size_t>(j)]} : 0.0;
+    for (Index i = 0; i < 3; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const double mu = model.mu()[at];
+      const double m = MeanOf(model, state, i);
+      const double variance = std::exp(double{model.log_var()[at]});
+      log_weight += known[at] ? double{kKnown[at]} * (m - mu) / variance : (m * m - mu * mu) / (2 * variance);
+    }
+    p[static_cast<std::size_t>(state)] = std::exp(log_weight);
+    sum += std::exp(log_weight);
+  }
+  for (double& x : p) x /= sum;
+  return p;
+}
+
+// Moments of the last two units against those of the mixture Σ p(h) N(μ + W h, variance factor · σ²).
+Worst CompareUnknown(const Matrix& v, const std::vector<double>& p, double factor, Index first) {
+  const Model model = SmallModel();
+  Worst worst;
+  const auto expected = [&](const auto& f) {
+    double sum = 0;
+    for (int state = 0; state < kStates; ++state) sum += p[static_cast<std::size_t>(state)] * f(state);
+    return sum;
+  };
+  for (Index i = first; i < 3; ++i) {
+    const std::string name = "v" + std::to_string(i);
+    const double variance = factor * std::exp(double{model.log_var()[static_cast<std::size_t>(i)]});
+    const auto mean = [&](int state) { return MeanOf(model, state, i); };
+    IncludeMean(worst, kRows, expected(mean), name, [&](Index r) { return double{v(r, i)}; });
+    IncludeMean(worst, kRows, expected([&](int s) { return mean(s) * mean(s) + variance; }), name + "²",
+                [&](Index r) { return double{v(r, i)} * double{v(r, i)}; });
+  }
+  if (first < 2) {
+    IncludeMean(worst, kRows, expected([&](int s) { return MeanOf(model, s, 1) * MeanOf(model, s, 2); }), "v1 v2",
+                [&](Index r) { return double{v(r, 1)} * double{v(r, 2)}; });
+  }
+  return worst;
+}
+
+const std::vector<bool> kFirstKnown = {true, false, false};
+const std::vector<bool> kTwoKnown = {true, true, false};
+
+class ExactInpaint : public ::testing::TestWithParam<std::pair<Method, double>> {};
+INSTANTIATE_TEST_SUITE_P(Samplers, ExactInpaint,
+                         ::testing::Values(std::pair{Method::kGibbs, 0.5}, std::pair{Method::kGibbs, 1.0},
+                                           std::pair{Method::kGibbs, 4.0}, std::pair{Method::kPartialGibbs, 0.5},
+                                           std::pair{Method::kPartialGibbs, 1.0}, std::pair{Method::kPartialGibbs, 4.0},
+                                           std::pair{Method::kGibbsLangevin, 1.0}));
+
+TEST_P(ExactInpaint, DrawsFromTheConditionalLaw) {
+  const auto [method, temperature] = GetParam();
+  const Matrix v = Filled(Options(method, temperature), kFirstKnown);
+  for (Index r = 0; r < kRows; ++r) ASSERT_EQ(v(r, 0), kKnown[0]);
+  const std::vector<double> p = HiddenGivenKnown(SmallModel().Tempered(temperature), kFirstKnown);
+  const Worst worst = CompareUnknown(v, p, temperature, 1);
+  EXPECT_LT(worst.z, kBound) << worst.where;
+}
+
+// What is shown by default, μ + W h, has the means of the law.
+TEST_P(ExactInpaint, MeansHaveTheMeansOfTheLaw) {
+  const auto [method, temperature] = GetParam();
+  SamplerOptions options = Options(method, temperature);
+  options.final = Final::kMean;
+  const Matrix v = Filled(options, kTwoKnown);
+  const std::vector<double> p = HiddenGivenKnown(SmallModel().Tempered(temperature), kTwoKnown);
+  double expected = 0;
+  for (int state = 0; state < kStates; ++state)
+    expected += p[static_cast<std::size_t>(state)] * MeanOf(SmallModel(), state, 2);
+  Worst worst;
+  IncludeMean(worst, kRows, expected, "v2", [&](Index r) { return double{v(r, 2)}; });
+  EXPECT_LT(worst.z, kBound);
+}
+
+// Gibbs-Langevin without adjustment is the paper's at every τ: v given h at temperature τ, h given v at 1. No Boltzmann
+// law has both, but with one unknown unit the chain of hidden states has 8 states, and its stationary law is computed.
+std::vector<double> StationaryOfThePaper(double temperature) {
+  const Model model = SmallModel();
+  const double variance = std::exp(double{model.log_var()[2]});
+  BasicMatrix<double> move(kStates, kStates);
+  for (int from = 0; from < kStates; ++from) {
+    const double deviation = std::sqrt(temperature * variance);
+    for (double z = -8; z <= 8; z += 0.02) {
+      const double weight = 0.02 * std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI);
+      const double v = MeanOf(model, from, 2) + deviation * z;
+      for (int to = 0; to < kStates; ++to) {
+        double probability = weight;
+        for (Index j = 0; j < 3; ++j) {
+          double x = double{model.b()[static_cast<std::size_t>(j)]} + v * double{model.W()(2, j)} / variance;
+          for (Index i = 0; i < 2; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            x += double{kKnown[at]} * double{model.W()(i, j)} / std::exp(double{model.log_var()[at]});
+          }
+          probability /= 1 + std::exp((to >> j & 1) != 0 ? -x : x);
+        }
+        move(from, to) += probability;
+      }
+    }
+  }
+  std::vector<double> p(kStates, 1.0 / kStates);
+  for (int step = 0; step < 1000; ++step) {
+    std::vector<double> next(kStates);
+    for (int from = 0; from < kStates; ++from) {
+      for (int to = 0; to < kStates; ++to) {
+        next[static_cast<std::size_t>(to)] += p[static_cast<std::size_t>(from)] * move(from, to);
+      }
+    }
+    p = next;
+  }
+  return p;
+}
+
+class PaperInpaint : public ::testing::TestWithParam<double> {};
+INSTANTIATE_TEST_SUITE_P(Temperatures, PaperInpaint, ::testing::Values(0.5, 1.0, 4.0));
+
+TEST_P(PaperInpaint, GibbsLangevinDrawsHiddenUnitsAtTemperatureOne) {
+  const Matrix v = Filled(Options(Method::kGibbsLangevin, GetParam()), kTwoKnown);
+  const Worst worst = CompareUnknown(v, StationaryOfThePaper(GetParam()), GetParam(), 2);
+  EXPECT_LT(worst.z, kBound) << worst.where;
+}
+
+TEST(Inpaint, OtherSamplersAreRefused) {
+  SamplerOptions options = Options(Method::kGibbsLangevin, 1);
+  options.adjust = Adjust::kConditional;
+  EXPECT_THROW(Filled(options, kFirstKnown), ConfigError);
+  EXPECT_THROW(Filled(Options(Method::kLangevin, 1), kFirstKnown), ConfigError);
+}
+
+}  // namespace
+}  // namespace grbm

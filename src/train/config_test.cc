@@ -1,0 +1,63 @@
+#include "grbm/train/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "grbm/train/presets.h"
+#include "support/errors.h"
+
+namespace grbm {
+namespace {
+
+using testing::ErrorOf;
+using ::testing::HasSubstr;
+
+std::string Refusal(std::string_view text) {
+  return ErrorOf([&] { ParseConfig(text, "x.toml"); });
+}
+
+TEST(Config, WhatIsNotNamedKeepsItsDefault) {
+  const Config config = ParseConfig("[train]\nepochs = 3\n[sampler]\nmethod = \"gibbs\"\n", "x.toml");
+  EXPECT_EQ(config.train.epochs, 3);
+  EXPECT_EQ(config.sampler.method, Method::kGibbs);
+  EXPECT_EQ(config.train.batch_size, TrainOptions().batch_size);
+  EXPECT_EQ(config.model, ModelOptions());
+}
+
+TEST(Config, EveryPresetReadsBackTheSame) {
+  for (const Preset& preset : Presets()) {
+    const std::string text = ConfigText(ParseConfig(preset.text, std::string(preset.name)));
+    EXPECT_EQ(ConfigText(ParseConfig(text, "again")), text) << preset.name;
+  }
+}
+
+TEST(Config, TextIsQuoted) {
+  Config config;
+  config.data.source = "a \"b\" \\ c\n\x7f";
+  EXPECT_EQ(ParseConfig(ConfigText(config), "x.toml").data.source, config.data.source);
+}
+
+TEST(Config, MistakesAreNamedWithTheirLine) {
+  EXPECT_THAT(Refusal("[train]\nepoch = 3\n"), HasSubstr("x.toml:2: [train]: unknown key 'epoch'"));
+  EXPECT_THAT(Refusal("[train]\nepoch = 3\n"), HasSubstr("epochs"));
+  EXPECT_THAT(Refusal("\n[trian]\n"), HasSubstr("x.toml:2: unknown section 'trian'"));
+  EXPECT_THAT(Refusal("epochs = 3\n"), HasSubstr("x.toml:1: 'epochs' stands outside a section"));
+  EXPECT_THAT(Refusal("[train]\nepochs = [3]\n"), HasSubstr("x.toml:2: [train]: epochs: allowed is a number"));
+  EXPECT_THAT(Refusal("[train]\nepochs = -3\n"), HasSubstr("x.toml:2"));
+  EXPECT_THAT(Refusal("[train\n"), HasSubstr("x.toml:1: not valid TOML"));
+}
+
+TEST(Config, OneSettingBySet) {
+  Config config;
+  SetOption(config, "train.learning_rate=0.5");
+  SetOption(config, "data.source=a=b");
+  EXPECT_EQ(config.train.learning_rate, 0.5);
+  EXPECT_EQ(config.data.source, "a=b");
+  EXPECT_THAT(ErrorOf([&] { SetOption(config, "epochs=3"); }), HasSubstr("allowed is section.key=value"));
+  EXPECT_THAT(ErrorOf([&] { SetOption(config, "train.epochs"); }), HasSubstr("allowed is section.key=value"));
+  EXPECT_THAT(ErrorOf([&] { SetOption(config, "train.epochs=many"); }), HasSubstr("--set train.epochs=many"));
+  EXPECT_THAT(ErrorOf([&] { SetOption(config, "tarin.epochs=3"); }), HasSubstr("unknown section 'tarin'"));
+}
+
+}  // namespace
+}  // namespace grbm

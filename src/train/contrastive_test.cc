@@ -1,0 +1,160 @@
+// What can be said of one estimate to the last digit; its mean is tested in tests/statistical.
+#include "grbm/train/contrastive.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/learning.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using testing::LearningOptions;
+using testing::RandomModel;
+using testing::Values;
+
+// Chains that stay where they begin: a step renews 1e-6 of the state.
+SamplerOptions Frozen() {
+  SamplerOptions o;
+  o.method = Method::kPartialGibbs;
+  o.refresh = 1e-6;
+  o.steps = 1;
+  return o;
+}
+
+Chains FarAway(const Model& model, Index count) {
+  Chains chains{0, Matrix(count, model.visible()), BitMatrix(count, model.hidden())};
+  for (float& v : chains.visible.values()) v = 100;
+  return chains;
+}
+
+// Chains that pcd goes on with, and which of them began anew.
+std::vector<bool> Restarted(double fraction, std::uint64_t update) {
+  const Model model = RandomModel(2, 3, 1);
+  TrainOptions train;
+  train.algorithm = Algorithm::kPcd;
+  train.restart_fraction = fraction;
+  ThreadPool pool(2);
+  Contrastive contrastive(train, 5, pool);
+  contrastive.chains() = FarAway(model, 4000);
+  contrastive.Gradient(model, Frozen(), testing::RandomVisible(4000, 2, 2), update);
+  std::vector<bool> restarted;
+  for (Index r = 0; r < 4000; ++r) {
+    const float v = contrastive.chains()->visible(r, 0);
+    EXPECT_TRUE(std::abs(v - 100) < 1 || std::abs(v) < 10) << v;
+    restarted.push_back(v < 50);
+  }
+  return restarted;
+}
+
+TEST(Contrastive, AShareOfThePersistentChainsBeginsAnew) {
+  const auto share = [](const std::vector<bool>& r) {
+    return static_cast<double>(std::ranges::count(r, true)) / static_cast<double>(r.size());
+  };
+  EXPECT_EQ(share(Restarted(0, 3)), 0);
+  EXPECT_EQ(share(Restarted(1, 3)), 1);
+  // 5 standard errors: wrong once in a million.
+  EXPECT_NEAR(share(Restarted(0.2, 3)), 0.2, 5 * std::sqrt(0.2 * 0.8 / 4000));
+  EXPECT_NE(Restarted(0.2, 3), Restarted(0.2, 4)) << "other chains at every update";
+}
+
+// With chains that stay where they begin, μ's gradient tells where that is: the mean of the chains less that of the data.
+TEST(Contrastive, ChainsBeginWhereTheAlgorithmSays) {
+  Parameters p(1, 1);
+  const Model model(p);
+  Matrix data(1000, 1);
+  for (float& v : data.values()) v = 7;
+  ThreadPool pool(1);
+  const auto difference = [&](Algorithm algorithm) {
+    TrainOptions train;
+    train.algorithm = algorithm;
+    train.restart_fraction = 0;
+    Contrastive contrastive(train, 5, pool);
+    if (algorithm == Algorithm::kPcd) contrastive.chains() = FarAway(model, 1000);
+    return double{contrastive.Gradient(model, Frozen(), data, 0).mu[0]};
+  };
+  EXPECT_NEAR(difference(Algorithm::kCd), 0, 0.001);
+  EXPECT_NEAR(difference(Algorithm::kPcd), 93, 0.01);
+  EXPECT_NEAR(difference(Algorithm::kNoiseCd), -7, 5 / std::sqrt(1000.0));
+}
+
+// Steps of the burn-in leave no trace: a chain of ten steps with nine of them unseen is as good as its last state.
+TEST(Contrastive, TheBurnInDoesNotCount) {
+  Parameters p(1, 1);
+  p.mu[0] = 50;  // noise begins far from there: any state before the end would show
+  const Model model(p);
+  Matrix data(100, 1);
+  for (float& v : data.values()) v = 50;
+  TrainOptions train;
+  train.burn_in = 9;
+  ThreadPool pool(1);
+  SamplerOptions sampler;
+  sampler.method = Method::kPartialGibbs;
+  sampler.refresh = 0.7;
+  sampler.steps = 10;
+  Contrastive contrastive(train, 5, pool);
+  EXPECT_NEAR(double{contrastive.Gradient(model, sampler, data, 0).mu[0]}, 0, 5 / std::sqrt(100.0));
+}
+
+// Samplers without adjustment have no law. At every τ they are as the paper has them: h at temperature 1 on both sides,
+// and the difference as it is.
+TEST(Contrastive, WithoutALawTheEstimateIsThePapers) {
+  const Model model = RandomModel(3, 4, 1, 0.5);
+  const Matrix data = testing::RandomVisible(200, 3, 2);
+  ThreadPool pool(1);
+  for (const Method method : {Method::kLangevin, Method::kGibbsLangevin}) {
+    SamplerOptions sampler = LearningOptions(method, Adjust::kNone, 0.3, 6);
+    sampler.temperature = 4;
+    TrainOptions train;
+    train.hidden = HiddenKind::kProbability;
+    train.burn_in = 2;
+    const Parameters gradient = Contrastive(train, 5, pool).Gradient(model, sampler, data, 3);
+
+    EnergyStatistics positive(model, EnergyStatistics::Hidden::kProbability);
+    positive.Add(data, pool);
+    EnergyStatistics negative(model, EnergyStatistics::Hidden::kProbability);
+    Chains chains = NoiseChains(model, 200, 5, pool, 0, 3);
+    Sampler(model, sampler, pool).Run(chains, {.seed = 5, .first_step = 18, .burn_in = 2}, nullptr, &negative);
+    const std::vector<double> a = Values(positive.MeanGradient(pool));
+    const std::vector<double> b = Values(negative.MeanGradient(pool));
+    const std::vector<double> g = Values(gradient);
+    for (std::size_t k = 0; k < g.size(); ++k) EXPECT_NEAR(g[k], a[k] - b[k], 1e-5) << "parameter " << k;
+  }
+}
+
+// Moves that are never rejected are those of the sampler without adjustment, and at temperature 1 so is the estimate.
+TEST(Contrastive, BeforeTheAdjustmentChainsAreUnadjusted) {
+  const Model model = RandomModel(3, 4, 1, 0.5);
+  const Matrix data = testing::RandomVisible(120, 3, 2);
+  ThreadPool pool(1);
+  for (const auto& [method, adjust] :
+       {std::pair{Method::kLangevin, Adjust::kMetropolis}, std::pair{Method::kGibbsLangevin, Adjust::kMetropolis},
+        std::pair{Method::kGibbsLangevin, Adjust::kConditional}}) {
+    SamplerOptions never = LearningOptions(method, adjust, 0.8, 6);
+    never.adjust_after = never.steps;
+    SamplerOptions none = never;
+    none.adjust = Adjust::kNone;
+    Contrastive contrastive({}, 5, pool);
+    EXPECT_EQ(Values(contrastive.Gradient(model, never, data, 3)),
+              Values(Contrastive({}, 5, pool).Gradient(model, none, data, 3)));
+    EXPECT_EQ(contrastive.report().acceptance, 1);
+  }
+}
+
+// 120 chains run in pieces.
+TEST(Contrastive, ThreadsLeaveNoTrace) {
+  const Model model = RandomModel(3, 4, 1, 0.5);
+  const Matrix data = testing::RandomVisible(120, 3, 2);
+  const auto gradient = [&](int threads) {
+    ThreadPool pool(threads);
+    return Values(Contrastive({}, 5, pool)
+                      .Gradient(model, LearningOptions(Method::kGibbsLangevin, Adjust::kMetropolis, 0.8, 6), data, 3));
+  };
+  EXPECT_EQ(gradient(1), gradient(3));
+}
+
+}  // namespace
+}  // namespace grbm

@@ -1,0 +1,168 @@
+#include "grbm/train/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "support/learning.h"
+#include "support/models.h"
+
+namespace grbm {
+namespace {
+
+using testing::Values;
+
+constexpr Index kVisible = 3;
+constexpr Index kHidden = 2;
+
+Parameters Random(std::uint64_t seed) { return testing::RandomModel(kVisible, kHidden, seed).parameters(); }
+
+TrainOptions Plain() {
+  TrainOptions options;
+  options.clip_norm = 0;
+  return options;
+}
+
+// What some steps make of parameters, each with a gradient of its own.
+std::vector<double> AfterSteps(const TrainOptions& options, int steps, double learning_rate = 0.1) {
+  ThreadPool pool(2);
+  Optimizer optimizer(options, kVisible, kHidden);
+  Parameters p = Random(1);
+  for (int k = 0; k < steps; ++k) {
+    Parameters gradient = Random(10 + static_cast<std::uint64_t>(k));
+    optimizer.Step(p, learning_rate, gradient, pool);
+    p = gradient;
+  }
+  return Values(p);
+}
+
+// The same by `step`, in double: it is handed θ, g, the place of the element and the number of the step from 1 on.
+template <typename Step>
+std::vector<double> Oracle(int steps, const Step& step) {
+  std::vector<double> theta = Values(Random(1));
+  for (int k = 0; k < steps; ++k) {
+    const std::vector<double> g = Values(Random(10 + static_cast<std::uint64_t>(k)));
+    for (std::size_t i = 0; i < g.size(); ++i) theta[i] = step(theta[i], g[i], i, k + 1);
+  }
+  return theta;
+}
+
+void ExpectNear(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << "parameter " << i;
+}
+
+TEST(Optimizer, PlainStepsGoAgainstTheGradient) {
+  ExpectNear(AfterSteps(Plain(), 3),
+             Oracle(3, [](double theta, double g, std::size_t, int) { return theta - 0.1 * g; }));
+}
+
+TEST(Optimizer, MomentumKeepsAShareOfTheLastStep) {
+  TrainOptions options = Plain();
+  options.momentum = 0.7;
+  std::vector<double> m(Values(Random(1)).size());
+  ExpectNear(AfterSteps(options, 4), Oracle(4, [&](double theta, double g, std::size_t i, int) {
+               m[i] = 0.7 * m[i] + g;
+               return theta - 0.1 * m[i];
+             }));
+}
+
+// Kingma and Ba (2015), algorithm 1: both running means start at 0, and are divided by what that takes from them.
+TEST(Optimizer, AdamIsAdam) {
+  TrainOptions options = Plain();
+  options.optimizer = OptimizerKind::kAdam;
+  options.momentum = 0.6;
+  options.adam_beta2 = 0.8;
+  std::vector<double> m(Values(Random(1)).size());
+  std::vector<double> s(m.size());
+  ExpectNear(AfterSteps(options, 5), Oracle(5, [&](double theta, double g, std::size_t i, int k) {
+               m[i] = 0.6 * m[i] + 0.4 * g;
+               s[i] = 0.8 * s[i] + 0.2 * g * g;
+               const double mean = m[i] / (1 - std::pow(0.6, k));
+               return theta - 0.1 * mean / (std::sqrt(s[i] / (1 - std::pow(0.8, k))) + 1e-8);
+             }));
+}
+
+TEST(Optimizer, ANormOfAllFourIsClipped) {
+  Parameters start = Random(1);
+  Parameters gradient = Random(2);
+  double squares = 0;
+  for (const double x : Values(gradient)) squares += x * x;
+  const double norm = std::sqrt(squares);
+  ThreadPool pool(1);
+  EXPECT_NEAR(Norm(gradient, pool), norm, 1e-6);
+  const auto length = [&](double clip) {
+    TrainOptions options = Plain();
+    options.clip_norm = clip;
+    Parameters p = gradient;
+    EXPECT_NEAR(Optimizer(options, kVisible, kHidden).Step(start, 0.1, p, pool), norm, 1e-6) << "before clipping";
+    double sum = 0;
+    const std::vector<double> from = Values(start);
+    const std::vector<double> to = Values(p);
+    for (std::size_t i = 0; i < to.size(); ++i) sum += (to[i] - from[i]) * (to[i] - from[i]);
+    return std::sqrt(sum);
+  };
+  EXPECT_NEAR(length(0.5 * norm), 0.05 * norm, 1e-5);
+  EXPECT_NEAR(length(0.01 * norm), 0.001 * norm, 1e-5);
+  EXPECT_NEAR(length(2 * norm), 0.1 * norm, 1e-5);
+  EXPECT_NEAR(length(0), 0.1 * norm, 1e-5);
+}
+
+// W shrinks by η · weight_decay of itself, whatever the optimiser makes of the gradient; nothing else does.
+TEST(Optimizer, WeightsDecayAndBiasesDoNot) {
+  for (const bool adam : {false, true}) {
+    for (const double momentum : {0.0, 0.5}) {
+      TrainOptions options = Plain();
+      options.optimizer = adam ? OptimizerKind::kAdam : OptimizerKind::kSgd;
+      options.momentum = momentum;
+      options.weight_decay = 0.3;
+      ThreadPool pool(1);
+      const Parameters start = Random(1);
+      Parameters p(kVisible, kHidden);  // a gradient of 0
+      Optimizer(options, kVisible, kHidden).Step(start, 0.1, p, pool);
+      const std::vector<double> from = Values(start);
+      const std::vector<double> to = Values(p);
+      for (std::size_t i = 0; i < to.size(); ++i) {
+        const bool weight = i < static_cast<std::size_t>(kVisible * kHidden);
+        EXPECT_NEAR(to[i], weight ? 0.97 * from[i] : from[i], 1e-7) << "parameter " << i;
+      }
+    }
+  }
+}
+
+TEST(Optimizer, ANormThatIsNotFiniteChangesNothing) {
+  TrainOptions options = Plain();
+  options.optimizer = OptimizerKind::kAdam;
+  ThreadPool pool(1);
+  Optimizer optimizer(options, kVisible, kHidden);
+  Parameters gradient = Random(2);
+  gradient.mu[1] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(std::isfinite(optimizer.Step(Random(1), 0.1, gradient, pool)));
+  EXPECT_EQ(optimizer.steps(), 0U);
+  for (const Parameters& moment : optimizer.moments()) EXPECT_EQ(Values(moment), Values(Parameters(kVisible, kHidden)));
+}
+
+// What a checkpoint keeps is all there is: one who goes on with it makes the same steps.
+TEST(Optimizer, GoesOnFromItsMomentsAndSteps) {
+  TrainOptions options = Plain();
+  options.optimizer = OptimizerKind::kAdam;
+  options.momentum = 0.6;
+  ThreadPool pool(1);
+  Optimizer first(options, kVisible, kHidden);
+  Parameters p = Random(1);
+  Parameters gradient = Random(2);
+  first.Step(p, 0.1, gradient, pool);
+  p = gradient;
+  Optimizer second(options, kVisible, kHidden);
+  second.moments() = first.moments();
+  second.set_steps(first.steps());
+  Parameters a = Random(3);
+  Parameters b = Random(3);
+  first.Step(p, 0.1, a, pool);
+  second.Step(p, 0.1, b, pool);
+  EXPECT_EQ(Values(a), Values(b));
+}
+
+}  // namespace
+}  // namespace grbm
