@@ -78,7 +78,7 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   DataOptions options;
   const auto config = file.provenance.find("config");
   if (config != file.provenance.end()) options = ParseConfig(config->second, "the model's settings").data;
-  if (options.source != source) options.subset = 0;
+  if (ResolveSource(options.source) != ResolveSource(source)) options.subset = 0;
   options.source = source;
   return options;
 }
