@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -20,8 +21,10 @@
 #include "grbm/core/random.h"
 #include "grbm/model/backend.h"
 #include "grbm/train/trainer.h"
+#include "numbers.h"
 #include "peak.h"
 #include "progress.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -58,11 +61,20 @@ double DenseFlops(const Shape& s) {
 
 Shape ParseShape(const std::string& text) {
   Shape s{};
-  char end = 0;
-  const int read = std::sscanf(text.c_str(), "%tdx%tdx%tdx%ld%c", &s.visible, &s.hidden, &s.batch, &s.steps, &end);
-  if (read == 4 && s.visible > 0 && s.hidden > 0 && s.batch > 0 && s.steps > 0) return s;
-  throw ConfigError(fmt::format(
-      "--shape {}: allowed are four numbers above 0, visible x hidden x batch x steps, such as 784x4096x512x10", text));
+  std::int64_t* const numbers[] = {&s.visible, &s.hidden, &s.batch, &s.steps};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (std::int64_t* number : numbers) {
+    const auto [rest, error] = std::from_chars(at, end, *number);
+    const bool last = number == std::end(numbers)[-1];
+    if (error != std::errc() || *number < 1 || (last ? rest != end : rest == end || *rest != 'x')) {
+      throw ConfigError(fmt::format(
+          "--shape {}: allowed are four numbers above 0, visible x hidden x batch x steps, such as 784x4096x512x10",
+          text));
+    }
+    at = rest + 1;
+  }
+  return s;
 }
 
 // Processes that compute without end beside what is timed, until this goes out of scope.
@@ -282,10 +294,10 @@ int Bench(const Arguments& a, const Common& common) {
                          {"sgemm_gflops", sgemm},
                          {"sgemm_library", BlasName()},
                          {"cases", cases}};
-    fmt::print("{}\n", result.dump(2));
+    Print("{}\n", result.dump(2));
     return 0;
   }
-  fmt::print(
+  Print(
       "{} threads, {} target, {:.2f} GHz, {:.1f} operations per cycle and core\n"
       "multiply-add peak {:.1f} GFLOP/s; dense product of {} {:.1f} GFLOP/s\n"
       "ms: {} of one update; / peak and / blas: as a share of the same update's dense products at those rates;\n"
@@ -305,13 +317,11 @@ void AddBench(CLI::App& app, Common& common, Action& action) {
       ->type_name("VxHxBxS");
   command->add_option("--sampler", a->samplers,
                       "Only this sampler, such as 'gibbs-langevin, metropolis'; may be repeated");
-  command->add_option("--seconds", a->seconds, "Time each case for at least this long")
-      ->check(CLI::Range(0.0, 3600.0))
+  AddNumber<double>(*command, "--seconds", a->seconds, "Time each case for at least this long", 0.0, 3600.0)
       ->capture_default_str();
-  command->add_option("--threads", common.threads, "Threads; 0: one per core");
-  command
-      ->add_option("--busy", a->busy, "Time beside so many processes that compute without end; then means, not medians")
-      ->check(CLI::Range(0, 1024))
+  AddThreads(*command, common.threads, "Threads; 0: one per core");
+  AddNumber<int>(*command, "--busy", a->busy,
+                 "Time beside so many processes that compute without end; then means, not medians", 0, 1024)
       ->capture_default_str();
   command->add_flag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
   command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");

@@ -10,7 +10,7 @@ namespace grbm::app {
 
 // What every command shares.
 struct Common {
-  bool quiet = false;  // nothing but errors and what was asked for
+  bool quiet = false;  // nothing but errors, warnings and what was asked for
   bool json = false;   // results as one JSON object
   int threads = 0;     // 0: one per core
   std::uint64_t seed = 1;

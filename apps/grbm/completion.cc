@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "grbm/core/error.h"
 #include "grbm/train/presets.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -54,8 +55,8 @@ void AddCompletion(CLI::App& app, Common&, Action& action) {
   command->footer("Example: source <(grbm completion bash)");
   command->callback([=, &app, &action] {
     action = [=, &app] {
-      if (*shell == "zsh") fmt::print("autoload -U +X bashcompinit && bashcompinit\n");
-      fmt::print("{}", BashScript(app));
+      if (*shell == "zsh") Print("autoload -U +X bashcompinit && bashcompinit\n");
+      Print("{}", BashScript(app));
       return 0;
     };
   });

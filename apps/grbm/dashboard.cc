@@ -2,12 +2,13 @@
 #include <fmt/core.h>
 
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <thread>
 
 #include "grbm/dashboard/server.h"
+#include "numbers.h"
 #include "output.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -24,8 +25,8 @@ int Serve(const DashboardOptions& options, const Common& common) {
   const std::string host = options.host.find(':') == std::string::npos ? options.host : "[" + options.host + "]";
   PrintResults({.quiet = false, .json = common.json},
                {{"address", fmt::format("http://{}:{}/", host, dashboard.port())}});
-  if (!common.quiet && !common.json) fmt::print("shows {}; Ctrl-C ends it\n", options.folder);
-  std::fflush(stdout);
+  if (!common.quiet && !common.json) Print("shows {}; Ctrl-C ends it\n", options.folder);
+  FlushOutput();
   std::thread serving([&] { dashboard.Run(); });
   int signal = 0;
   sigwait(&ends, &signal);
@@ -41,14 +42,11 @@ void AddDashboard(CLI::App& app, Common& common, Action& action) {
   const auto options = std::make_shared<DashboardOptions>();
   options->port = 8417;
   command->add_option("DIR", options->folder, "A run, or a folder of runs")->required();
-  command->add_option("--port", options->port, "The port; 0: any that is free")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
+  AddNumber<int>(*command, "--port", options->port, "The port; 0: any that is free", 0, 65535)->capture_default_str();
   command
       ->add_option("--host", options->host, "The address to listen on; 0.0.0.0: all, for everyone who can reach them")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads that draw samples; 0: one per core")
-      ->capture_default_str();
+  AddThreads(*command, options->threads, "Threads that draw samples; 0: one per core")->capture_default_str();
   command->footer("Example: grbm dashboard runs");
   command->callback([=, &common, &action] { action = [=, &common] { return Serve(*options, common); }; });
 }

@@ -7,6 +7,7 @@
 #include "grbm/data/info.h"
 #include "grbm/data/options.h"
 #include "output.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -15,7 +16,7 @@ namespace {
 int Get(const std::string& name, const std::string& cache, const Common& common) {
   const std::string folder = cache.empty() ? DefaultCacheDir() : cache;
   FetchDataset(name, folder, [&](const std::string& line) {
-    if (!common.quiet && !common.json) fmt::print(stderr, "{}\n", line);
+    if (!common.quiet && !common.json) Tell("{}\n", line);
   });
   PrintResults(common, {{"data", folder + "/" + name}});
   return 0;

@@ -8,6 +8,7 @@
 #include "grbm/model/quadrature.h"
 #include "grbm/report/mixture.h"
 #include "grbm/sampler/sampler.h"
+#include "numbers.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -77,8 +78,8 @@ void AddDensity(CLI::App& app, Common& common, Action& action) {
   command->add_option("--data", a->mixture, "The true density: gmm-iso or gmm-aniso")->required();
   command->add_option("-o,--out", a->out, "The figure (.png, .svg or .pdf)")->required();
   command->add_flag("--dark", a->dark, "On a dark ground");
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of the samples")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed, "Seed of the samples");
   command->footer("Example: grbm density run/model.safetensors --data gmm-iso -o density.png");
   command->callback([=, &common, &action] { action = [=, &common] { return Density(*a, common); }; });
 }

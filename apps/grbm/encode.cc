@@ -4,6 +4,7 @@
 #include "grbm/core/npz.h"
 #include "grbm/model/energy.h"
 #include "grbm/sampler/law.h"
+#include "numbers.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -59,12 +60,11 @@ void AddEncode(CLI::App& app, Common& common, Action& action) {
   command->add_option("MODEL", a->model, "A model file")->required();
   command->add_option("--data", a->data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
   command->add_option("--split", a->split, "Part of the data: train, test, all")->capture_default_str();
-  command->add_option("-n,--count", a->count, "How many rows, from the first on; 0: all")
-      ->check(CLI::Range(0, 100'000'000));
+  AddNumber<Index>(*command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
   command->add_flag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
   command->add_option("-o,--out", a->out, "The array: rows × hidden, bytes 0 and 1 (.npy)")->required();
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed);
   command->footer("Example: grbm encode run/model.safetensors --data mnist -o codes.npy");
   command->callback([=, &common, &action] { action = [=, &common] { return Encode(*a, common); }; });
 }

@@ -10,8 +10,10 @@
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/samples.h"
+#include "numbers.h"
 #include "output.h"
 #include "progress.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -42,7 +44,7 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
     }
   }
   for (const MetricScores& metric : metrics) {
-    fmt::print("\n{}\n", metric.name);
+    Print("\n{}\n", metric.name);
     for (const Score& score : metric.scores) {
       std::string label = score.name;
       std::ranges::replace(label, '_', ' ');
@@ -51,7 +53,7 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
       const std::size_t padding = text_width - text.size() + (text.find("±") == std::string::npos ? 0 : 1);
       std::string line = fmt::format("  {:{}}  {}", label, name_width, text);
       if (!score.note.empty()) line += fmt::format("{:{}}  {}", "", padding, score.note);
-      fmt::print("{}\n", line);
+      Print("{}\n", line);
     }
   }
 }
@@ -96,11 +98,11 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     object["temperature"] = temperature;
     object["seed"] = common.seed;
     object.update(nlohmann::ordered_json::parse(ScoresJson(metrics)));
-    fmt::print("{}\n", object.dump());
+    Print("{}\n", object.dump());
     return 0;
   }
-  fmt::print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
-             temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
+  Print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
+        temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
   PrintTable(metrics);
   return 0;
 }
@@ -124,24 +126,21 @@ void AddEvaluate(CLI::App& app, Common& common, Action& action) {
   command->add_option("--held-out", a->held_out,
                       "Data it was not trained on (default: the part test, other points of a mixture)");
   command->add_option("--metrics", a->metrics, MetricsHelp());
-  command->add_option("--samples", a->samples, "Samples from noise, and rows of data they are compared with")
-      ->check(CLI::Range(2, 10'000'000))
+  AddNumber<Index>(*command, "--samples", a->samples, "Samples from noise, and rows of data they are compared with", 2,
+                   10'000'000)
       ->capture_default_str();
-  command->add_option("--rows", a->rows, "Rows of each data set to look at, drawn at random")
-      ->check(CLI::Range(2, 100'000'000))
+  AddNumber<Index>(*command, "--rows", a->rows, "Rows of each data set to look at, drawn at random", 2, 100'000'000)
       ->capture_default_str();
-  command->add_option("--chains", a->chains, "Annealing: how many chains")
-      ->check(CLI::Range(2, 10'000'000))
-      ->capture_default_str();
-  command->add_option("--temperatures", a->temperatures, "Annealing: in how many steps")
-      ->check(CLI::Range(1, 100'000'000))
+  AddNumber<Index>(*command, "--chains", a->chains, "Annealing: how many chains", 2, 10'000'000)->capture_default_str();
+  AddNumber<std::int64_t>(*command, "--temperatures", a->temperatures, "Annealing: in how many steps", 1, 100'000'000)
       ->capture_default_str();
   command->add_option("--inception", a->inception, "fid, kid: weights of the Inception network, see docs/inception.md")
       ->envname("GRBM_INCEPTION");
-  command->add_option("--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048")->capture_default_str();
+  AddNumber<int>(*command, "--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048", 1, 2048)
+      ->capture_default_str();
   AddSet(*command, a->assignments);
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed);
   command->footer("Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick");
   command->callback([=, &common, &action] { action = [=, &common] { return EvaluateModel(*a, common); }; });
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "grbm/report/image.h"
+#include "numbers.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -82,9 +83,7 @@ void AddFilters(CLI::App& app, Common& common, Action& action) {
   const auto out = std::make_shared<std::string>();
   const auto count = std::make_shared<Index>(100);
   command->add_option("MODEL", *path, "A model file")->required();
-  command->add_option("-n,--count", *count, "How many hidden units")
-      ->check(CLI::Range(1, 1'000'000))
-      ->capture_default_str();
+  AddNumber<Index>(*command, "-n,--count", *count, "How many hidden units", 1, 1'000'000)->capture_default_str();
   command->add_option("-o,--out", *out, "The picture (.png)")->required();
   command->footer("Example: grbm filters run/model.safetensors -o filters.png");
   command->callback([=, &common, &action] { action = [=, &common] { return Filters(*path, *count, *out, common); }; });

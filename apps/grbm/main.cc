@@ -3,15 +3,16 @@
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "commands.h"
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
 #include "grbm/core/version.h"
 #include "grbm/model/backend.h"
+#include "streams.h"
 
 namespace {
 
@@ -49,21 +50,24 @@ int Run(int argc, char** argv) {
     add(app, common, action);
   }
   for (CLI::App* command : app.get_subcommands({})) {
-    command->add_flag("--quiet", common.quiet, "Print nothing but errors and what was asked for");
+    command->add_flag("--quiet", common.quiet, "Print nothing but errors, warnings and what was asked for");
     command->add_flag("--json", common.json, "Print results as one JSON object");
   }
   CheckCommandName(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version
-    return app.exit(request);
+    std::ostringstream text;
+    const int code = app.exit(request, text);
+    grbm::app::PrintText(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
     const auto used = app.get_subcommands();
     throw grbm::ConfigError(
         fmt::format("{}: see 'grbm {}--help'", error.what(), used.empty() ? "" : used.front()->get_name() + " "));
   }
   if (!action) {
-    fmt::print("{}", app.help());
+    grbm::app::PrintText(app.help());
     return 0;
   }
   return action();
@@ -72,16 +76,20 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  using grbm::app::Tell;
+  grbm::app::OpenStandardStreams();
   try {
-    return Run(argc, argv);
+    const int code = Run(argc, argv);
+    grbm::app::CloseOutput();
+    return code;
   } catch (const grbm::Error& error) {
-    fmt::print(stderr, "grbm: {}\n", error.what());
+    Tell("grbm: {}\n", error.what());
     return error.exit_code();
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "grbm: out of memory\n");
+    Tell("grbm: out of memory\n");
     return 71;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "grbm: {}\n", error.what());
+    Tell("grbm: {}\n", error.what());
     return 70;
   }
 }

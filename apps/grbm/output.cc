@@ -11,6 +11,7 @@
 #include "grbm/report/image.h"
 #include "grbm/report/samples.h"
 #include "grbm/train/config.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -20,7 +21,7 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
     for (const auto& [name, value] : results) {
       std::visit([&, &key = name](const auto& v) { object[key] = v; }, value);
     }
-    fmt::print("{}\n", object.dump());
+    Print("{}\n", object.dump());
     return;
   }
   if (common.quiet) return;
@@ -30,7 +31,7 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
     std::string label = name;
     std::ranges::replace(label, '_', ' ');
     const std::string text = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
-    fmt::print("{:{}}  {}\n", label, width, text);
+    Print("{:{}}  {}\n", label, width, text);
   }
 }
 
@@ -77,7 +78,7 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   DataOptions options;
   const auto config = file.provenance.find("config");
   if (config != file.provenance.end()) options = ParseConfig(config->second, "the model's settings").data;
-  if (options.source != source) options.subset = 0;
+  if (ResolveSource(options.source) != ResolveSource(source)) options.subset = 0;
   options.source = source;
   return options;
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -30,13 +31,13 @@ void AddPresets(CLI::App& app, Common& common, Action& action) {
   command->callback([=, &common, &action] {
     action = [=, &common] {
       if (!name->empty()) {
-        fmt::print("{}", FindPreset(*name).text);
+        Print("{}", FindPreset(*name).text);
       } else if (common.json) {
         nlohmann::ordered_json list;
         for (const Preset& preset : Presets()) list[std::string(preset.name)] = FirstLine(preset.text);
-        fmt::print("{}\n", list.dump());
+        Print("{}\n", list.dump());
       } else {
-        for (const Preset& preset : Presets()) fmt::print("{:18} {}\n", preset.name, FirstLine(preset.text));
+        for (const Preset& preset : Presets()) Print("{:18} {}\n", preset.name, FirstLine(preset.text));
       }
       return 0;
     };

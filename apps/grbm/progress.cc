@@ -4,7 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -18,7 +19,7 @@ Progress::Progress(std::string unit, bool quiet)
     : unit_(std::move(unit)), quiet_(quiet), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 Progress::~Progress() {
-  if (bar_shown_) fmt::print(stderr, "\n");
+  if (bar_shown_) Tell("\n");
 }
 
 void Progress::Start(std::uint64_t done, std::uint64_t total) {
@@ -28,7 +29,7 @@ void Progress::Start(std::uint64_t done, std::uint64_t total) {
 }
 
 void Progress::ClearBar() {
-  if (bar_shown_) fmt::print(stderr, "\r\033[K");
+  if (bar_shown_) Tell("\r\033[K");
   bar_shown_ = false;
 }
 
@@ -45,20 +46,24 @@ void Progress::Update(std::uint64_t done, const std::string& details) {
   const std::string text =
       fmt::format("{} {}/{}  {:.3g}/s  {} left  {}", unit_, done, total_, rate, Duration(left), details);
   if (!terminal_) {
-    fmt::print(stderr, "{}\n", text);
+    Tell("{}\n", text);
     return;
   }
   constexpr std::uint64_t kWidth = 20;
   const std::uint64_t filled = total_ == 0 ? kWidth : std::min(kWidth, done * kWidth / total_);
-  fmt::print(stderr, "\r\033[K[{:#<{}}{: <{}}] {}", "", filled, "", kWidth - filled, text);
-  std::fflush(stderr);
+  Tell("\r\033[K[{:#<{}}{: <{}}] {}", "", filled, "", kWidth - filled, text);
   bar_shown_ = true;
+}
+
+void Progress::Warn(const std::string& text) {
+  ClearBar();
+  Tell("grbm: warning: {}\n", text);
 }
 
 void Progress::Say(const std::string& line) {
   if (quiet_) return;
   ClearBar();
-  fmt::print(stderr, "{}\n", line);
+  Tell("{}\n", line);
 }
 
 }  // namespace grbm::app

@@ -24,6 +24,8 @@ class Progress {
   void Update(std::uint64_t done, const std::string& details);
   // A line of its own, above the bar.
   void Say(const std::string& line);
+  // The same of a warning, which is shown even if quiet.
+  void Warn(const std::string& text);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -8,6 +8,7 @@
 #include "grbm/model/energy.h"
 #include "grbm/sampler/inpaint.h"
 #include "grbm/sampler/law.h"
+#include "numbers.h"
 #include "output.h"
 
 namespace grbm::app {
@@ -106,12 +107,11 @@ void AddShared(CLI::App* command, Arguments& a, Common& common) {
   command->add_option("MODEL", a.model, "A model file")->required();
   command->add_option("--data", a.data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
   command->add_option("--split", a.split, "Part of the data: train, test, all")->capture_default_str();
-  command->add_option("-n,--count", a.count, "How many rows, from the first on")
-      ->check(CLI::Range(1, 100'000'000))
+  AddNumber<Index>(*command, "-n,--count", a.count, "How many rows, from the first on", 1, 100'000'000)
       ->capture_default_str();
   command->add_option("-o,--out", a.out, "A picture (.png), originals above results, or an array (.npy)")->required();
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "grbm/core/file.h"
+#include "numbers.h"
 #include "output.h"
 #include "progress.h"
 
@@ -34,8 +35,8 @@ void AddReport(CLI::App& app, Common& common, Action& action) {
   command->add_option("RUN", request->runs, "Folders of runs, finished or not")->required();
   command->add_option("-o,--out", *out, "The page (.html): one file, which loads nothing else")->required();
   command->add_flag("--fast", *fast, "Leave out mixing and distances, which read the data");
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", request->seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, request->seed);
   command->footer("Example: grbm report runs/mnist runs/mnist-2 -o report.html");
   command->callback([=, &common, &action] {
     action = [=, &common] {

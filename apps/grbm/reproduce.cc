@@ -8,9 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "numbers.h"
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -50,6 +52,7 @@ class ShowCells : public ReproduceObserver {
       progress_->Say(fmt::format("{}: {} after {} updates", place, result.outcome, result.updates));
     progress_.reset();
   }
+  void OnWarning(const std::string& text) override { progress_->Warn(text); }
   bool ShouldStop() override { return Interrupted(); }
 
   std::string place = "no cell";
@@ -66,9 +69,9 @@ int List(const Common& common) {
   for (const Experiment& experiment : Experiments()) names[std::string(experiment.name)] = experiment.summary;
   names["all"] = "all of them, those with faces only where --data gives them";
   if (common.json) {
-    fmt::print("{}\n", names.dump());
+    Print("{}\n", names.dump());
   } else {
-    for (const auto& [name, summary] : names.items()) fmt::print("{:16} {}\n", name, summary.get<std::string>());
+    for (const auto& [name, summary] : names.items()) Print("{:16} {}\n", name, summary.get<std::string>());
   }
   return 0;
 }
@@ -86,15 +89,15 @@ int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
                     {"operations", cell.cost}});
   }
   if (common.json) {
-    fmt::print("{}\n", nlohmann::ordered_json{{"cells", list}, {"operations_left", cost}}.dump());
+    Print("{}\n", nlohmann::ordered_json{{"cells", list}, {"operations_left", cost}}.dump());
     return 0;
   }
   for (const PlannedCell& cell : cells) {
-    fmt::print("{:>9} updates  {:>6} hidden  {:>4} steps  {:>9.3g} operations  {}{}\n", cell.updates,
-               cell.config.model.hidden, cell.config.sampler.steps, cell.cost,
-               std::filesystem::path(cell.folder).filename().string(), cell.finished ? " (finished)" : "");
+    Print("{:>9} updates  {:>6} hidden  {:>4} steps  {:>9.3g} operations  {}{}\n", cell.updates,
+          cell.config.model.hidden, cell.config.sampler.steps, cell.cost,
+          std::filesystem::path(cell.folder).filename().string(), cell.finished ? " (finished)" : "");
   }
-  fmt::print("{} cells, {:.3g} operations left\n", cells.size(), cost);
+  Print("{} cells, {:.3g} operations left\n", cells.size(), cost);
   return 0;
 }
 
@@ -114,8 +117,7 @@ int Reproduce(Arguments a, const Common& common) {
     CatchInterrupts();
     ShowCells show(common.quiet || common.json);
     if (!RunCells(cells, a.options, pool, show)) {
-      fmt::print(stderr, "grbm: stopped in {}; to go on, give the same command again: finished cells are kept\n",
-                 show.place);
+      Tell("grbm: stopped in {}; to go on, give the same command again: finished cells are kept\n", show.place);
       return 130;
     }
   }
@@ -146,8 +148,8 @@ void AddReproduce(CLI::App& app, Common& common, Action& action) {
       ->type_name("DIR");
   command->add_option("--inception", a->options.inception, "Weights of the Inception network, see docs/inception.md")
       ->envname("GRBM_INCEPTION");
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed);
   command->footer("Example: grbm reproduce gmm --scale small");
   command->callback([=, &common, &action] { action = [=, &common] { return Reproduce(*a, common); }; });
 }

@@ -6,8 +6,10 @@
 #include "grbm/core/npz.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/sampler/sampler.h"
+#include "numbers.h"
 #include "output.h"
 #include "progress.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -69,10 +71,9 @@ int Sample(const Arguments& a, const Common& common) {
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
   ThreadPool pool(common.threads);
   Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
-  if (sampler.stability().unstable > 0 && !common.quiet) {
-    fmt::print(stderr,
-               "grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
-               sampler.stability().unstable);
+  if (sampler.stability().unstable > 0) {
+    Tell("grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
+         sampler.stability().unstable);
   }
   Chains chains = NoiseChains(file.model, a.count, common.seed, pool);
   std::vector<Matrix> frames;
@@ -100,19 +101,16 @@ void AddSample(CLI::App& app, Common& common, Action& action) {
   CLI::App* command = app.add_subcommand("sample", "Draw samples from noise");
   const auto a = std::make_shared<Arguments>();
   command->add_option("MODEL", a->model, "A model file")->required();
-  command->add_option("-n,--count", a->count, "How many samples")
-      ->check(CLI::Range(1, 100'000'000))
-      ->capture_default_str();
-  command->add_option("--steps", a->steps, "Steps of the chains (default: the model's)")
-      ->check(CLI::Range(1, 1'000'000'000));
-  command->add_option("--every", a->every, ".npy and .gif: keep the state after every so many steps")
-      ->check(CLI::Range(1, 1'000'000'000));
-  command->add_option("--columns", a->columns, "Images per row of the picture; 0: nearly square")
-      ->check(CLI::Range(0, 10000));
+  AddNumber<Index>(*command, "-n,--count", a->count, "How many samples", 1, 100'000'000)->capture_default_str();
+  AddNumber<std::int64_t>(*command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1,
+                          1'000'000'000);
+  AddNumber<std::int64_t>(*command, "--every", a->every, ".npy and .gif: keep the state after every so many steps", 1,
+                          1'000'000'000);
+  AddNumber<int>(*command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
   AddSet(*command, a->assignments);
   command->add_option("-o,--out", a->out, "A picture (.png), an animation (.gif) or an array (.npy)")->required();
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it");
-  command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads);
+  AddSeed(*command, common.seed);
   command->footer("Example: grbm sample run/model.safetensors -n 64 -o samples.png");
   command->callback([=, &common, &action] { action = [=, &common] { return Sample(*a, common); }; });
 }

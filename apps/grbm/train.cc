@@ -9,9 +9,11 @@
 #include "grbm/evaluate/samples.h"
 #include "grbm/train/presets.h"
 #include "grbm/train/run.h"
+#include "numbers.h"
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
+#include "streams.h"
 
 namespace grbm::app {
 
@@ -33,7 +35,7 @@ class ShowRun : public RunObserver {
                      fmt::format("epoch {:.2f}  recon {:.4g}  var {:.3g}  grad {:.3g}  accept {:.2f}", m.epoch,
                                  m.batch.reconstruction, m.mean_variance, m.gradient_norm, m.batch.acceptance));
   }
-  void OnWarning(const std::string& text) override { progress_.Say("warning: " + text); }
+  void OnWarning(const std::string& text) override { progress_.Warn(text); }
   bool ShouldStop() override { return Interrupted(); }
 
   const UpdateMetrics& last() const { return last_; }
@@ -97,8 +99,7 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
     last = show.last();
   }
   if (!finished) {
-    fmt::print(stderr, "grbm: stopped after update {}; to go on: grbm train --resume --out {}\n", last.update,
-               request.folder);
+    Tell("grbm: stopped after update {}; to go on: grbm train --resume --out {}\n", last.update, request.folder);
     return 130;
   }
   const std::string samples = request.folder + "/samples.png";
@@ -123,9 +124,8 @@ void AddTrain(CLI::App& app, Common& common, Action& action) {
       ->allow_extra_args(false);
   command->add_option("-o,--out", arguments->out, "The run's folder (default: runs/PRESET)")->type_name("DIR");
   command->add_flag("--resume", arguments->resume, "Go on with the run in --out");
-  command->add_option("--threads", common.threads, "Threads; 0: one per core. Results do not depend on it")
-      ->capture_default_str();
-  CLI::Option* seed = command->add_option("--seed", common.seed, "Seed of all random numbers")->capture_default_str();
+  AddThreads(*command, common.threads)->capture_default_str();
+  CLI::Option* seed = AddSeed(*command, common.seed);
   command->footer("Example: grbm train mnist --set train.epochs=5 --out digits");
   command->callback(
       [=, &common, &action] { action = [=, &common] { return Train(*arguments, common, seed->count() > 0); }; });

@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
-#include <system_error>
-#include <utility>
+#include <vector>
 
+#include "core/descriptor.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -22,56 +21,6 @@ namespace {
 
 // What a pipe or a device may deliver; files have a size of their own.
 constexpr std::size_t kMaxStream = std::size_t{1} << 30;
-
-[[noreturn]] void Fail(const std::string& path, std::string_view action, int code) {
-  throw IoError(fmt::format("{}: cannot {}: {}", path.empty() ? "(empty path)" : path, action,
-                            std::generic_category().message(code)));
-}
-
-// Calls again after an interruption by a signal.
-template <typename Call>
-auto Retry(Call call) {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
-class Descriptor {
- public:
-  Descriptor() = default;
-  Descriptor(const std::string& path, int flags) { Open(path, flags); }
-  ~Descriptor() { Close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  // False, with errno set, where it cannot be opened.
-  bool Open(const std::string& path, int flags) {
-    Close();
-    fd_ = Retry([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); });
-    return ok();
-  }
-  int get() const { return fd_; }
-  bool ok() const { return fd_ >= 0; }
-  // False where the system reports a delayed failure of a write. Not repeated after EINTR: the
-  // descriptor is gone by then.
-  bool Close() {
-    const int fd = std::exchange(fd_, -1);
-    return fd < 0 || ::close(fd) == 0 || errno == EINTR;
-  }
-
- private:
-  int fd_ = -1;
-};
-
-void WriteAll(const Descriptor& file, const std::string& path, std::span<const std::string_view> pieces) {
-  for (std::string_view piece : pieces) {
-    while (!piece.empty()) {
-      const ssize_t count = Retry([&] { return ::write(file.get(), piece.data(), piece.size()); });
-      if (count < 0) Fail(path, "write", errno);
-      piece.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
-}
 
 // Where a chain of symbolic links ends, whether or not a file is there.
 std::string FollowLinks(const std::string& path) {
@@ -97,7 +46,7 @@ class TemporaryFile {
       if (file_.Open(name_, O_WRONLY | O_CREAT | O_EXCL)) return;
       if (errno != EEXIST) break;
     }
-    Fail(path, "write", errno);
+    FailIo(path, "write", errno);
   }
   ~TemporaryFile() {
     if (!renamed_) ::unlink(name_.c_str());
@@ -108,9 +57,9 @@ class TemporaryFile {
   const Descriptor& file() const { return file_; }
   void RenameTo(const std::string& target) {
     if (Retry([&] { return ::fsync(file_.get()); }) != 0 || !file_.Close()) {
-      Fail(path_, "write", errno);
+      FailIo(path_, "write", errno);
     }
-    if (::rename(name_.c_str(), target.c_str()) != 0) Fail(path_, "write", errno);
+    if (::rename(name_.c_str(), target.c_str()) != 0) FailIo(path_, "write", errno);
     renamed_ = true;
   }
 
@@ -133,7 +82,7 @@ void SyncFolder(const std::string& folder, const std::string& path) {
   const Descriptor directory(folder, O_RDONLY | O_DIRECTORY);
   if (!directory.ok()) return;
   if (Retry([&] { return ::fsync(directory.get()); }) != 0 && errno != EINVAL) {
-    Fail(path, "flush the folder of", errno);
+    FailIo(path, "flush the folder of", errno);
   }
 }
 
@@ -141,10 +90,10 @@ void SyncFolder(const std::string& folder, const std::string& path) {
 
 std::string ReadFile(const std::string& path) {
   const Descriptor file(path, O_RDONLY);
-  if (!file.ok()) Fail(path, "open", errno);
+  if (!file.ok()) FailIo(path, "open", errno);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0) Fail(path, "read", errno);
-  if (S_ISDIR(info.st_mode)) Fail(path, "read", EISDIR);
+  if (::fstat(file.get(), &info) != 0) FailIo(path, "read", errno);
+  if (S_ISDIR(info.st_mode)) FailIo(path, "read", EISDIR);
   const bool regular = S_ISREG(info.st_mode);
   try {
     // One byte more than the file should have: its end then shows without another buffer.
@@ -152,32 +101,32 @@ std::string ReadFile(const std::string& path) {
     std::size_t size = 0;
     for (;;) {
       if (size == contents.size()) {
-        if (!regular && size >= kMaxStream) Fail(path, "read more than 1 GiB of a stream", EFBIG);
+        if (!regular && size >= kMaxStream) FailIo(path, "read more than 1 GiB of a stream", EFBIG);
         contents.resize(2 * size);
       }
       const ssize_t count = Retry([&] { return ::read(file.get(), contents.data() + size, contents.size() - size); });
-      if (count < 0) Fail(path, "read", errno);
+      if (count < 0) FailIo(path, "read", errno);
       if (count == 0) break;
       size += static_cast<std::size_t>(count);
     }
     contents.resize(size);
     return contents;
   } catch (const std::bad_alloc&) {
-    Fail(path, "read", ENOMEM);
+    FailIo(path, "read", ENOMEM);
   } catch (const std::length_error&) {
-    Fail(path, "read", ENOMEM);
+    FailIo(path, "read", ENOMEM);
   }
 }
 
 void WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces) {
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
-  if (exists && S_ISDIR(old.st_mode)) Fail(path, "write", EISDIR);
+  if (exists && S_ISDIR(old.st_mode)) FailIo(path, "write", EISDIR);
   if (exists && !S_ISREG(old.st_mode)) {
     Descriptor file(path, O_WRONLY);
-    if (!file.ok()) Fail(path, "write", errno);
+    if (!file.ok()) FailIo(path, "write", errno);
     WriteAll(file, path, pieces);
-    if (!file.Close()) Fail(path, "write", errno);
+    if (!file.Close()) FailIo(path, "write", errno);
     return;
   }
   const std::string target = FollowLinks(path);
@@ -186,7 +135,7 @@ void WriteFileAtomically(const std::string& path, std::span<const std::string_vi
 
   TemporaryFile temporary(folder, path);
   if (exists && ::fchmod(temporary.file().get(), old.st_mode & 07777) != 0) {
-    Fail(path, "write", errno);
+    FailIo(path, "write", errno);
   }
   WriteAll(temporary.file(), path, pieces);
   temporary.RenameTo(target);
@@ -198,9 +147,19 @@ void WriteFileAtomically(const std::string& path, std::string_view contents) {
 }
 
 void MakeFolder(const std::string& path) {
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  // The folders that will be new: each is on the disk only when the one that holds it is.
+  std::vector<fs::path> made;
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error); folder = folder.parent_path()) {
+    made.push_back(folder);
+  }
+  fs::create_directories(path, error);
   if (error) throw IoError(fmt::format("{}: cannot make the folder: {}", path, error.message()));
+  for (const fs::path& folder : made) {
+    const fs::path parent = folder.parent_path();
+    SyncFolder(parent.empty() ? "." : parent.string(), path);
+  }
 }
 
 }  // namespace grbm

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/folder_lock.h"
 #include "data/gzip.h"
 #include "data/mapped_file.h"
 #include "data/md5.h"
@@ -65,7 +66,7 @@ std::string LastLine(const std::string& output) {
 class TemporaryFolder {
  public:
   explicit TemporaryFolder(const fs::path& parent) {
-    std::string pattern = (parent / ".fetch-XXXXXX").string();
+    std::string pattern = (parent / (std::string(kPrefix) + "XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr) {
       throw IoError(
           fmt::format("{}: cannot make a folder in it: {}", parent.string(), std::generic_category().message(errno)));
@@ -80,7 +81,17 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const fs::path& path() const { return path_; }
 
+  // Those of processes that were killed.
+  static void RemoveOld(const fs::path& parent) {
+    std::error_code error;
+    for (const fs::directory_entry& entry : fs::directory_iterator(parent, error)) {
+      if (entry.path().filename().string().starts_with(kPrefix)) fs::remove_all(entry.path(), error);
+    }
+  }
+
  private:
+  static constexpr std::string_view kPrefix = ".fetch-";
+
   fs::path path_;
 };
 
@@ -95,6 +106,13 @@ class Fetcher {
       return;
     }
     MakeFolder(folder_.string());
+    FolderLock lock((folder_ / ".lock").string());
+    if (!lock.Try()) {
+      Say(fmt::format("waiting for {}, which gets the same data", lock.Holder()));
+      lock.Wait([] { return false; });
+      if (Complete()) return;
+    }
+    TemporaryFolder::RemoveOld(folder_);
     const TemporaryFolder temporary(folder_);
     const fs::path source = name_ == "mnist" ? GetMnist(temporary.path()) : GetFashion(temporary.path());
     for (const PublicFile& file : PublicFiles(name_)) Install(source, file);

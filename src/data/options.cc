@@ -1,6 +1,24 @@
 #include "grbm/data/options.h"
 
+#include <algorithm>
+#include <filesystem>
+
 namespace grbm {
+
+bool IsDataName(const std::string& source) {
+  constexpr std::string_view kNames[] = {"mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes"};
+  return std::ranges::find(kNames, source) != std::end(kNames);
+}
+
+std::string ResolveSource(const std::string& source) {
+  if (source.empty() || IsDataName(source)) return source;
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::absolute(source, error);
+  if (error) return source;
+  // "a/link/.." need not be "a".
+  const bool up = std::ranges::find(path, "..") != path.end();
+  return up ? path.string() : path.lexically_normal().string();
+}
 
 std::vector<Field> DataOptions::Fields() {
   return {

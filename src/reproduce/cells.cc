@@ -75,23 +75,6 @@ std::string Quoted(const std::string& word) {
 
 }  // namespace
 
-std::vector<std::string> Differences(Config a, Config b) {
-  std::vector<std::string> differences;
-  const auto ours = a.Sections();
-  const auto theirs = b.Sections();
-  for (std::size_t s = 0; s < ours.size(); ++s) {
-    if (ours[s].name == "checkpoint") continue;
-    for (std::size_t f = 0; f < ours[s].fields.size(); ++f) {
-      const Field& field = ours[s].fields[f];
-      if (Value(field) == Value(theirs[s].fields[f])) continue;
-      std::string value = ValueText(field);
-      std::erase(value, '"');
-      differences.push_back(fmt::format("{}.{}={}", ours[s].name, field.name, value));
-    }
-  }
-  return differences;
-}
-
 Config CellConfig(const Cell& cell) {
   Config config = LoadPreset(cell.preset);
   for (const std::string& setting : cell.settings) SetOption(config, setting);

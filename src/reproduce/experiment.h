@@ -43,9 +43,6 @@ bool IsFinished(const PlannedCell& cell, const ReproduceOptions& options);
 // "a.b=1" and others; where two name the same setting the later one stands.
 std::vector<std::string> Merge(std::vector<std::string> settings, const std::vector<std::string>& others);
 
-// "section.key=value" of every setting of `a` in which it differs from `b`. What [checkpoint] says changes no result.
-std::vector<std::string> Differences(Config a, Config b);
-
 // A value for each scale.
 template <typename T>
 T Choose(Scale scale, T quick, T small, T paper) {

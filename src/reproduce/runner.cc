@@ -1,18 +1,13 @@
 // Trains and judges cells; all that must be kept is in their folders.
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "core/folder_lock.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
@@ -82,6 +77,7 @@ class WatchRun : public RunObserver {
   void OnCheckpoint(const std::string& /*path*/) override {
     WriteFileAtomically(SecondsPath(folder_), fmt::format("{:.3f}\n", seconds()));
   }
+  void OnWarning(const std::string& text) override { observer_.OnWarning(text); }
   bool ShouldStop() override { return observer_.ShouldStop(); }
 
   std::uint64_t updates() const { return updates_; }
@@ -99,32 +95,6 @@ class WatchRun : public RunObserver {
 
 // Thrown where the observer says stop.
 struct Stopped {};
-
-// A cell belongs to one process at a time; others that need it wait. A process that ends in any way lets go of it.
-class CellLock {
- public:
-  CellLock(const std::string& folder, ReproduceObserver& observer) {
-    std::error_code error;
-    fs::create_directories(folder, error);
-    const std::string path = folder + "/lock";
-    file_ = ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
-    if (file_ < 0) throw IoError(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
-    while (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK) break;  // a file system without locks
-      if (observer.ShouldStop()) {
-        ::close(file_);
-        throw Stopped{};
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    }
-  }
-  ~CellLock() { ::close(file_); }
-  CellLock(const CellLock&) = delete;
-  CellLock& operator=(const CellLock&) = delete;
-
- private:
-  int file_;
-};
 
 class Runner {
  public:
@@ -160,7 +130,10 @@ class Runner {
   }
 
   void RunCell(const PlannedCell& cell) {
-    const CellLock lock(cell.folder, observer_);
+    // A cell belongs to one process at a time; others that need it wait.
+    MakeFolder(cell.folder);
+    FolderLock lock(cell.folder + "/lock");
+    if (!lock.Wait([&] { return observer_.ShouldStop(); })) throw Stopped{};
     std::optional<CellResult> result = ReadResult(cell.folder);
     if (!result) {
       result = Train(cell);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/hash.h"
 #include "grbm/core/safetensors.h"
 
 namespace grbm {
@@ -14,9 +15,12 @@ namespace grbm {
 namespace {
 
 constexpr std::string_view kFormat = "grbm-checkpoint";
-constexpr std::string_view kFormatVersion = "1";
+constexpr std::string_view kFormatVersion = "2";
+constexpr std::string_view kOldVersion = "1";  // without origin and digest
 constexpr std::string_view kPrefix = "update-";
 constexpr std::string_view kSuffix = ".safetensors";
+constexpr std::string_view kDamaged = ".damaged";
+const std::string kDigest = "digest";
 
 void AddParameters(TensorFile& file, const std::string& prefix, const Parameters& p) {
   const Index visible = p.W.rows();
@@ -40,6 +44,30 @@ Parameters GetParameters(const TensorFile& file, const std::string& prefix, Inde
   return p;
 }
 
+// Of all that was written, so that damage shows. The order is that of the names: files may keep another.
+std::string ContentDigest(const TensorFile& file) {
+  Hash hash;
+  for (const auto& [key, value] : file.metadata) {
+    if (key == kDigest) continue;
+    hash.Add(key);
+    hash.Add(value);
+  }
+  std::vector<const Tensor*> tensors;
+  for (const Tensor& tensor : file.tensors) tensors.push_back(&tensor);
+  std::ranges::sort(tensors, {}, &Tensor::name);
+  for (const Tensor* tensor : tensors) {
+    hash.Add(tensor->name + tensor->dtype + ShapeText(tensor->shape));
+    hash.Add(tensor->bytes);
+  }
+  return hash.text();
+}
+
+std::string GetText(const TensorFile& file, const std::string& key) {
+  const auto found = file.metadata.find(key);
+  if (found != file.metadata.end()) return found->second;
+  throw DataError(fmt::format("{}: not a checkpoint: its metadata have no '{}'", file.source, key));
+}
+
 std::uint64_t GetNumber(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata.find(key);
   std::uint64_t number = 0;
@@ -49,6 +77,20 @@ std::uint64_t GetNumber(const TensorFile& file, const std::string& key) {
     if (error == std::errc() && end == text.data() + text.size()) return number;
   }
   throw DataError(fmt::format("{}: not a checkpoint: its metadata have no number '{}'", file.source, key));
+}
+
+// A checkpoint that is of the update in its name.
+Checkpoint ReadNamed(const std::filesystem::path& path) {
+  Checkpoint checkpoint = ReadCheckpoint(path.string());
+  if (path.filename() == CheckpointName(checkpoint.state.updates)) return checkpoint;
+  throw DataError(fmt::format("{}: it holds update {}", path.string(), checkpoint.state.updates));
+}
+
+// It no longer counts as one of the newest, which are kept.
+void PutAside(const std::string& path) {
+  std::error_code error;
+  std::filesystem::rename(path, path + std::string(kDamaged), error);
+  if (error) throw IoError(fmt::format("{}: cannot rename: {}", path, error.message()));
 }
 
 // The checkpoints of a folder, newest first.
@@ -67,13 +109,17 @@ std::vector<std::filesystem::path> List(const std::string& folder) {
 
 std::string CheckpointName(std::uint64_t update) { return fmt::format("{}{:012}{}", kPrefix, update, kSuffix); }
 
-void WriteCheckpoint(const std::string& path, const TrainState& state) {
+bool HasCheckpoints(const std::string& folder) { return !List(folder).empty(); }
+
+void WriteCheckpoint(const std::string& path, const TrainState& state, const RunOrigin& origin) {
   TensorFile file;
   file.source = path;
   file.metadata = {{"format", std::string(kFormat)},
                    {"format_version", std::string(kFormatVersion)},
                    {"updates", std::to_string(state.updates)},
-                   {"moments", std::to_string(state.moments.size())}};
+                   {"moments", std::to_string(state.moments.size())},
+                   {"data", origin.data},
+                   {"settings", origin.settings}};
   AddParameters(file, "", state.parameters);
   for (std::size_t k = 0; k < state.moments.size(); ++k) {
     AddParameters(file, fmt::format("moment{}.", k), state.moments[k]);
@@ -86,21 +132,29 @@ void WriteCheckpoint(const std::string& path, const TrainState& state) {
     file.tensors.push_back(
         {"chains.hidden", "U64", {bits.groups(), bits.rows()}, {reinterpret_cast<const char*>(bits.words()), bytes}});
   }
+  file.metadata[kDigest] = ContentDigest(file);
   WriteTensors(path, file);
 }
 
-TrainState ReadCheckpoint(const std::string& path) {
+Checkpoint ReadCheckpoint(const std::string& path) {
   const TensorFile file = ReadTensors(path);
   const auto format = file.metadata.find("format");
   if (format == file.metadata.end() || format->second != kFormat) {
     throw DataError(fmt::format("{}: not a checkpoint: its metadata do not say format = \"{}\"", path, kFormat));
   }
-  const auto version = file.metadata.find("format_version");
-  if (version == file.metadata.end() || version->second != kFormatVersion) {
-    throw DataError(
-        fmt::format("{}: written by another version of grbm: format_version {} is known", path, kFormatVersion));
+  const std::string version = GetText(file, "format_version");
+  if (version != kFormatVersion && version != kOldVersion) {
+    throw DataError(fmt::format("{}: written by another version of grbm: format_version {}: known are {} and {}", path,
+                                version, kOldVersion, kFormatVersion));
   }
-  TrainState state;
+  Checkpoint checkpoint;
+  if (version == kFormatVersion) {
+    if (GetText(file, kDigest) != ContentDigest(file)) {
+      throw DataError(fmt::format("{}: damaged: its contents do not fit their digest", path));
+    }
+    checkpoint.origin = {GetText(file, "data"), GetText(file, "settings")};
+  }
+  TrainState& state = checkpoint.state;
   state.updates = GetNumber(file, "updates");
   const Index any[] = {-1, -1};
   const std::vector<Index> shape = GetTensor(file, "W", any).shape;
@@ -122,16 +176,33 @@ TrainState ReadCheckpoint(const std::string& path) {
     std::memcpy(bits.words(), hidden.bytes.data(), hidden.bytes.size());
     state.chains = std::move(chains);
   }
-  return state;
+  return checkpoint;
 }
 
-std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder) {
-  for (const auto& path : List(folder)) {
+std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin,
+                                               const std::function<void(const std::string&)>& warn) {
+  const auto paths = List(folder);
+  std::vector<std::string> damaged;
+  for (const auto& path : paths) {
+    Checkpoint checkpoint;
     try {
-      return ReadCheckpoint(path.string());
-    } catch (const DataError&) {
-      continue;  // an older one will do
+      checkpoint = ReadNamed(path);
+    } catch (const DataError& error) {
+      damaged.push_back(path.string());
+      if (damaged.size() == paths.size()) {
+        throw DataError(
+            fmt::format("{}: no checkpoint can be read: {}: put a copy back, or start again with another --out", folder,
+                        error.what()));
+      }
+      warn(fmt::format("{}: an older checkpoint takes its place; it is kept as {}{}", error.what(),
+                       path.filename().string(), kDamaged));
+      continue;
     }
+    if (checkpoint.origin && *checkpoint.origin != origin) {
+      throw DataError(fmt::format("{}: a checkpoint of another run, or of other data: remove it", path.string()));
+    }
+    for (const std::string& other : damaged) PutAside(other);
+    return std::move(checkpoint.state);
   }
   return std::nullopt;
 }

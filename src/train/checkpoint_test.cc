@@ -3,81 +3,164 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <filesystem>
 
+#include "grbm/core/error.h"
 #include "grbm/core/file.h"
+#include "grbm/core/safetensors.h"
 #include "support/errors.h"
-#include "support/learning.h"
-#include "support/models.h"
 #include "support/temporary_folder.h"
 
 namespace grbm {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::HasSubstr;
-using testing::Values;
+
+const RunOrigin kOrigin = {"0123456789abcdef", "fedcba9876543210"};
 
 TrainState SomeState(std::uint64_t updates) {
   TrainState state;
   state.updates = updates;
-  state.parameters = testing::RandomModel(3, 70, updates).parameters();
-  state.moments = {testing::RandomModel(3, 70, 8).parameters(), testing::RandomModel(3, 70, 9).parameters()};
-  state.chains = Chains{0, testing::RandomVisible(5, 3, 1), testing::RandomHidden(5, 70, 2)};
+  const auto fill = [&](Parameters& p, float first) {
+    for (float& x : p.W.values()) x = first++;
+    for (float& x : p.b) x = first++;
+    for (float& x : p.mu) x = first++;
+  };
+  state.parameters = Parameters(3, 2);
+  fill(state.parameters, 0.5f);
+  state.moments.assign(2, Parameters(3, 2));
+  fill(state.moments[1], -7.25f);
+  state.chains = Chains{0, Matrix(4, 3), BitMatrix(4, 2)};
+  state.chains->visible.values()[5] = 1.5f;
+  state.chains->hidden.Set(2, 1, true);
   return state;
 }
 
-class Checkpoints : public testing::TemporaryFolder {
+bool Same(const Parameters& a, const Parameters& b) {
+  return std::ranges::equal(a.W.values(), b.W.values()) && std::ranges::equal(a.b, b.b) &&
+         std::ranges::equal(a.mu, b.mu) && std::ranges::equal(a.log_var, b.log_var);
+}
+
+bool Same(const TrainState& a, const TrainState& b) {
+  return a.updates == b.updates && Same(a.parameters, b.parameters) &&
+         std::ranges::equal(a.moments, b.moments, [](const auto& x, const auto& y) { return Same(x, y); }) &&
+         std::ranges::equal(a.chains->visible.values(), b.chains->visible.values()) &&
+         a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1);
+}
+
+class CheckpointTest : public testing::TemporaryFolder {
  protected:
-  void Write(std::uint64_t update) { WriteCheckpoint(Path(CheckpointName(update)), SomeState(update)); }
-  std::vector<std::string> Names() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::ranges::sort(names);
-    return names;
+  std::string Write(std::uint64_t updates) {
+    const std::string path = Path(CheckpointName(updates));
+    WriteCheckpoint(path, SomeState(updates), kOrigin);
+    return path;
   }
+  std::optional<TrainState> Newest(const RunOrigin& origin = kOrigin) {
+    return ReadNewestCheckpoint(folder_.string(), origin, [&](const std::string& text) { warnings.push_back(text); });
+  }
+
+  std::vector<std::string> warnings;
 };
 
-TEST_F(Checkpoints, KeepEverythingThatTrainingChanges) {
-  Write(12);
-  const TrainState expected = SomeState(12);
-  const TrainState state = ReadCheckpoint(Path(CheckpointName(12)));
-  EXPECT_EQ(state.updates, 12U);
-  EXPECT_EQ(Values(state.parameters), Values(expected.parameters));
-  ASSERT_EQ(state.moments.size(), 2U);
-  for (std::size_t k = 0; k < 2; ++k) EXPECT_EQ(Values(state.moments[k]), Values(expected.moments[k]));
-  ASSERT_TRUE(state.chains);
-  EXPECT_TRUE(state.chains->visible == expected.chains->visible);
-  for (Index r = 0; r < 5; ++r) {
-    EXPECT_EQ(testing::Doubles(state.chains->hidden, r), testing::Doubles(expected.chains->hidden, r));
+TEST_F(CheckpointTest, WhatIsWrittenIsRead) {
+  const Checkpoint read = ReadCheckpoint(Write(30));
+  EXPECT_TRUE(Same(read.state, SomeState(30)));
+  EXPECT_EQ(read.origin, kOrigin);
+}
+
+TEST_F(CheckpointTest, NoChangedByteGoesUnseen) {
+  const std::string good = ReadFile(Write(30));
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 1);
+    WriteFileAtomically(Path("bad"), bad);
+    try {
+      const Checkpoint read = ReadCheckpoint(Path("bad"));
+      EXPECT_TRUE(Same(read.state, SomeState(30)) && read.origin == kOrigin) << "byte " << at;
+    } catch (const DataError&) {
+    }
   }
 }
 
-TEST_F(Checkpoints, NeedNeitherMomentsNorChains) {
-  WriteCheckpoint(Path("plain"), {3, testing::RandomModel(2, 2, 1).parameters(), {}, {}});
-  const TrainState state = ReadCheckpoint(Path("plain"));
+TEST_F(CheckpointTest, TheNewestGoodOneIsTakenAndWhatWasPassedOverIsTold) {
+  EXPECT_FALSE(Newest());
+  Write(10);
+  Write(20);
+  const std::string newest = Write(30);
+  fs::resize_file(newest, fs::file_size(newest) - 1);
+  fs::rename(Path(CheckpointName(20)), Path(CheckpointName(25)));
+  ASSERT_EQ(Newest()->updates, 10u);
+  ASSERT_EQ(warnings.size(), 2u);
+  EXPECT_THAT(warnings[0], HasSubstr(newest + ": "));
+  EXPECT_THAT(warnings[0], HasSubstr("it is kept as update-000000000030.safetensors.damaged"));
+  EXPECT_THAT(warnings[1], HasSubstr("it holds update 20"));
+  EXPECT_TRUE(fs::exists(newest + ".damaged"));
+
+  // Those that are put aside are not among the ones that are kept.
+  PruneCheckpoints(folder_.string(), 1);
+  EXPECT_EQ(Newest()->updates, 10u);
+  EXPECT_EQ(warnings.size(), 2u);
+}
+
+TEST_F(CheckpointTest, WhereAllAreDamagedNothingStartsAgain) {
+  for (const std::uint64_t updates : {10, 20}) WriteFileAtomically(Write(updates), "damaged");
+  EXPECT_THROW(Newest(), DataError);
+  EXPECT_TRUE(HasCheckpoints(folder_.string())) << "a second attempt sees the same";
+  EXPECT_THROW(Newest(), DataError);
+}
+
+TEST_F(CheckpointTest, AnotherRunsCheckpointIsRefused) {
+  Write(10);
+  EXPECT_THROW(Newest({kOrigin.data, "0000000000000000"}), DataError);
+  EXPECT_THROW(Newest({"0000000000000000", kOrigin.settings}), DataError);
+  EXPECT_EQ(Newest()->updates, 10u);
+}
+
+TEST_F(CheckpointTest, FilesOfTheFirstVersionAreTakenAndOfOthersNot) {
+  TensorFile file = ReadTensors(Write(30));
+  const std::string path = Path(CheckpointName(30));
+  for (const char* key : {"digest", "data", "settings"}) file.metadata.erase(key);
+  file.metadata["format_version"] = "1";
+  WriteTensors(path, file);
+  const Checkpoint read = ReadCheckpoint(path);
+  EXPECT_TRUE(Same(read.state, SomeState(30)));
+  EXPECT_FALSE(read.origin);
+  EXPECT_EQ(Newest()->updates, 30u);
+  file.metadata["format_version"] = "3";
+  WriteTensors(path, file);
+  EXPECT_THROW(ReadCheckpoint(path), DataError);
+}
+
+TEST_F(CheckpointTest, NeedNeitherMomentsNorChains) {
+  WriteCheckpoint(Path("plain"), {3, Parameters(2, 2), {}, {}}, kOrigin);
+  const TrainState state = ReadCheckpoint(Path("plain")).state;
   EXPECT_TRUE(state.moments.empty());
   EXPECT_FALSE(state.chains);
 }
 
-TEST_F(Checkpoints, OtherFilesAreRefusedByName) {
+TEST_F(CheckpointTest, OtherFilesAreRefusedByName) {
   WriteFileAtomically(Path("text"), "nothing of the kind");
   EXPECT_THAT(testing::ErrorOf([&] { ReadCheckpoint(Path("text")); }), HasSubstr(Path("text")));
 }
 
-TEST_F(Checkpoints, TheNewestAreKept) {
+TEST_F(CheckpointTest, TheNewestAreKept) {
   for (const std::uint64_t update : {5, 100, 20, 3}) Write(update);
   PruneCheckpoints(folder_.string(), 2);
-  EXPECT_THAT(Names(), ::testing::ElementsAre(CheckpointName(20), CheckpointName(100)));
+  EXPECT_FALSE(fs::exists(Path(CheckpointName(3))));
+  EXPECT_FALSE(fs::exists(Path(CheckpointName(5))));
+  EXPECT_TRUE(fs::exists(Path(CheckpointName(20))));
+  EXPECT_TRUE(fs::exists(Path(CheckpointName(100))));
 }
 
-TEST_F(Checkpoints, LeftoversOfKilledWritesAreRemoved) {
+TEST_F(CheckpointTest, LeftoversOfKilledWritesAreRemoved) {
   Write(5);
   WriteFileAtomically(Path(".grbm-x.tmp"), "half a file");
   WriteFileAtomically(Path("mine.tmp"), "somebody else's");
   RemoveLeftovers(folder_.string());
-  EXPECT_THAT(Names(), ::testing::ElementsAre("mine.tmp", CheckpointName(5)));
+  EXPECT_FALSE(fs::exists(Path(".grbm-x.tmp")));
+  EXPECT_TRUE(fs::exists(Path("mine.tmp")));
+  EXPECT_TRUE(fs::exists(Path(CheckpointName(5))));
 }
 
 }  // namespace

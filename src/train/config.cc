@@ -105,6 +105,23 @@ void SetOption(Config& config, std::string_view assignment) {
              assignment.substr(equals + 1), where);
 }
 
+std::vector<std::string> Differences(Config a, Config b) {
+  std::vector<std::string> differences;
+  const auto ours = a.Sections();
+  const auto theirs = b.Sections();
+  for (std::size_t s = 0; s < ours.size(); ++s) {
+    if (ours[s].name == "checkpoint") continue;
+    for (std::size_t f = 0; f < ours[s].fields.size(); ++f) {
+      const Field& field = ours[s].fields[f];
+      if (Value(field) == Value(theirs[s].fields[f])) continue;
+      std::string value = ValueText(field);
+      std::erase(value, '"');
+      differences.push_back(fmt::format("{}.{}={}", ours[s].name, field.name, value));
+    }
+  }
+  return differences;
+}
+
 std::string ConfigText(Config config) {
   std::string text;
   for (const Config::Section& section : config.Sections()) {

@@ -2,42 +2,35 @@
 
 #include <fmt/core.h>
 
-#include <cerrno>
+#include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <memory>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
-#include "grbm/core/version.h"
 #include "grbm/data/batches.h"
 #include "grbm/data/standardize.h"
 #include "grbm/evaluate/samples.h"
-#include "grbm/model/backend.h"
 #include "grbm/report/samples.h"
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
+#include "train/metrics_file.h"
+#include "train/run_folder.h"
 
 namespace grbm {
 
 namespace {
 
 namespace fs = std::filesystem;
-using json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMetricsLines = 2000;
 
 // Of each picture: images, or points of the plane.
 constexpr Index kPictureImages = 64;
 constexpr Index kPicturePoints = 256;
-
-std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
 
 // After which updates a picture is drawn: `count` of them, or fewer in short runs, evenly on a logarithmic scale; the last
 // is the last of the run.
@@ -60,134 +53,30 @@ void WritePicture(const ModelFile& file, const std::string& folder, std::uint64_
   WriteFileAtomically(fmt::format("{}/{:012}{}", folder, update, picture.ending), picture.contents);
 }
 
-// Named numbers, in order.
-using Values = std::vector<std::pair<std::string, double>>;
-
-std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
-  json line;
-  line["update"] = m.update;
-  line["epoch"] = m.epoch;
-  line["learning_rate"] = m.learning_rate;
-  line["step_size"] = m.step_size;
-  line["reconstruction"] = m.batch.reconstruction;
-  line["gradient_norm"] = m.gradient_norm;
-  line["acceptance"] = m.batch.acceptance;
-  line["mean_variance"] = m.mean_variance;
-  line["min_log_var"] = m.min_log_var;
-  line["max_log_var"] = m.max_log_var;
-  line["hidden_activity"] = m.batch.hidden_activity;
-  line["unstable_units"] = m.batch.unstable_units;
-  for (const auto& [name, value] : curves) line[name] = value;
-  return line.dump() + "\n";
-}
-
-// metrics.jsonl: cut back to the lines of updates that were made, then appended to, line by line.
-class MetricsFile {
- public:
-  MetricsFile(const std::string& path, std::uint64_t updates) : path_(path) {
-    std::string kept;
-    if (fs::exists(path)) {
-      std::istringstream lines(ReadFile(path));
-      for (std::string line; std::getline(lines, line);) {
-        const json entry = json::parse(line, nullptr, false);
-        if (!entry.is_object() || !entry.contains("update") || entry["update"] > updates) break;
-        kept += line + "\n";
-      }
-    }
-    WriteFileAtomically(path, kept);
-    file_.reset(std::fopen(path.c_str(), "a"));
-    if (!file_) Fail();
-  }
-
-  void Write(const std::string& line) {
-    if (std::fwrite(line.data(), 1, line.size(), file_.get()) != line.size() || std::fflush(file_.get()) != 0) Fail();
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-
-  [[noreturn]] void Fail() const {
-    throw IoError(fmt::format("{}: cannot write: {}; the last checkpoint is kept: make room and resume", path_,
-                              std::strerror(errno)));
-  }
-
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
-};
-
-void CheckSameSettings(const RunRequest& request, const RunRequest& stored) {
-  Config ours = request.config;
-  Config theirs = stored.config;
-  theirs.checkpoint = ours.checkpoint;
-  const auto our_sections = ours.Sections();
-  const auto their_sections = theirs.Sections();
-  for (std::size_t s = 0; s < our_sections.size(); ++s) {
-    for (std::size_t f = 0; f < our_sections[s].fields.size(); ++f) {
-      const Field& our_field = our_sections[s].fields[f];
-      const Field& their_field = their_sections[s].fields[f];
-      if (Value(our_field) == Value(their_field)) continue;
-      throw ConfigError(fmt::format(
-          "{}: cannot resume: {}.{} = {} now, but the run was started with {}: give the same "
-          "settings, or another --out",
-          request.folder, our_sections[s].name, our_field.name, ValueText(our_field), ValueText(their_field)));
-    }
-  }
-  if (request.seed != stored.seed) {
-    throw ConfigError(fmt::format("{}: cannot resume: --seed {} now, but the run was started with {}", request.folder,
-                                  request.seed, stored.seed));
+// Pictures of updates that a resumed run has yet to make.
+void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const std::string stem = entry.path().stem().string();
+    std::uint64_t update = 0;
+    const auto [end, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), update);
+    const bool number = failure == std::errc() && end == stem.data() + stem.size();
+    if (number && update > updates) fs::remove(entry.path(), error);
   }
 }
 
-// The folder of a new run, or of the one to be resumed.
-void Prepare(const RunRequest& request, const Dataset& data, ThreadPool& pool) {
-  const bool exists = fs::exists(ManifestPath(request.folder));
-  if (exists && !request.resume) {
-    throw ConfigError(fmt::format("{}: there is a run already: add --resume to go on with it, or give another --out",
-                                  request.folder));
-  }
-  MakeFolder(CheckpointFolder(request.folder));
-  if (exists) {
-    CheckSameSettings(request, ReadRun(request.folder));
-    return;
-  }
-  WriteFileAtomically(ConfigPath(request.folder), ConfigText(request.config));
-  json manifest;
-  manifest["grbm_version"] = Version();
-  manifest["seed"] = request.seed;
-  manifest["cpu_target"] = CpuTarget();
-  manifest["threads"] = pool.threads();
-  manifest["data"] = {{"source", data.source()}, {"rows", data.rows()}, {"visible", data.visible()}};
-  // Last: with it, the folder is a run.
-  WriteFileAtomically(ManifestPath(request.folder), manifest.dump(2) + "\n");
+LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
+  const auto log_every = static_cast<std::uint64_t>(config.train.log_every);
+  return {log_every > 0 ? log_every : std::max<std::uint64_t>(1, total / kMetricsLines),
+          static_cast<std::uint64_t>(config.evaluate.every_steps), total};
 }
 
 }  // namespace
 
-std::string ConfigPath(const std::string& folder) { return folder + "/config.toml"; }
-std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
-std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
-std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
-std::string PictureFolder(const std::string& folder) { return folder + "/samples"; }
-
-RunRequest ReadRun(const std::string& folder) {
-  if (!fs::exists(ManifestPath(folder))) {
-    throw ConfigError(fmt::format("{}: there is no run here to resume: manifest.json is missing", folder));
-  }
-  RunRequest run;
-  run.folder = folder;
-  run.config = ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder));
-  const json manifest = json::parse(ReadFile(ManifestPath(folder)), nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("seed") || !manifest["seed"].is_number_unsigned()) {
-    throw DataError(fmt::format("{}: not a manifest: it has no seed", ManifestPath(folder)));
-  }
-  run.seed = manifest["seed"];
-  return run;
-}
-
-bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer) {
+bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) {
+  const RunRequest request = Resolved(given);
   const Config& config = request.config;
+  CheckFolder(request);
   const Dataset data = LoadDataset(config.data, pool);
   const Standardization standardization = ComputeStandardization(data, config.data.standardize);
   const BatchStream batches(data.rows(), config.train.batch_size, request.seed);
@@ -208,19 +97,24 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   }
 
   std::optional<Curves> curves;
-  const auto evaluate_every = static_cast<std::uint64_t>(config.evaluate.every_steps);
-  if (evaluate_every > 0) {
-    curves.emplace(config.evaluate, data, LoadHeldOut(config.data, pool), standardization, request.seed, pool);
+  std::optional<Dataset> held_out;
+  if (config.evaluate.every_steps > 0) {
+    held_out = LoadHeldOut(config.data, pool);
+    curves.emplace(config.evaluate, data, held_out, standardization, request.seed, pool);
   }
 
-  Prepare(request, data, pool);
+  const RunOrigin origin = OriginOf(request, data, held_out ? &*held_out : nullptr);
+  const auto lock = OpenFolder(request, data, origin, pool.threads(), observer);
   const std::string checkpoints = CheckpointFolder(request.folder);
-  if (auto state = ReadNewestCheckpoint(checkpoints)) trainer.Restore(std::move(*state));
+  const auto warn = [&](const std::string& text) { observer.OnWarning(text); };
+  if (auto state = ReadNewestCheckpoint(checkpoints, origin, warn)) trainer.Restore(std::move(*state));
   PruneCheckpoints(checkpoints, config.checkpoint.keep);
   RemoveLeftovers(checkpoints);
   RemoveLeftovers(request.folder);
   RemoveLeftovers(PictureFolder(request.folder));
-  MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates());
+  RemoveLaterPictures(PictureFolder(request.folder), trainer.updates());
+  const LogSchedule schedule = MakeLogSchedule(config, trainer.total_updates());
+  MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates(), schedule, observer);
 
   const auto model_file = [&]() -> ModelFile {
     return {trainer.model(),
@@ -235,8 +129,10 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   };
   const auto save = [&] {
     const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
-    WriteCheckpoint(path, trainer.State());
+    // The checkpoint last: what is before one is not made again.
+    metrics_file.Sync();
     WriteModel(ModelPath(request.folder), model_file());
+    WriteCheckpoint(path, trainer.State(), origin);
     PruneCheckpoints(checkpoints, config.checkpoint.keep);
     observer.OnCheckpoint(path);
   };
@@ -244,18 +140,17 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer.total_updates(), config.checkpoint.pictures);
   if (!pictures.empty()) MakeFolder(PictureFolder(request.folder));
 
+  // The model of a resumed run is that of its checkpoint, whatever became of the file.
+  if (trainer.updates() > 0) WriteModel(ModelPath(request.folder), model_file());
+
   observer.OnStart(trainer, data.rows());
-  const auto log_every = static_cast<std::uint64_t>(
-      config.train.log_every > 0
-          ? config.train.log_every
-          : std::max<std::int64_t>(1, static_cast<std::int64_t>(trainer.total_updates() / kMetricsLines)));
   using Clock = std::chrono::steady_clock;
   auto saved = Clock::now();
   Index warned_unstable = 0;
   while (!trainer.done()) {
     const UpdateMetrics metrics = trainer.Update();
-    const bool evaluate = curves && (metrics.update % evaluate_every == 0 || trainer.done());
-    if (evaluate || metrics.update % log_every == 0 || trainer.done()) {
+    const bool evaluate = curves && (metrics.update % schedule.evaluate_every == 0 || trainer.done());
+    if (schedule.Logs(metrics.update)) {
       metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
     }
     // Before the checkpoint: what is after one is not made again.
@@ -279,9 +174,10 @@ bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer
       save();
       saved = Clock::now();
     }
-    if (stop && !trainer.done()) return false;
+    if (stop && !trainer.done()) break;
   }
-  return true;
+  metrics_file.Close();
+  return trainer.done();
 }
 
 }  // namespace grbm

@@ -30,6 +30,11 @@ struct DataOptions {
   bool operator==(const DataOptions&) const = default;
 };
 
+// True for the data that are known by a name, "mnist" and the like; any other source is a path.
+bool IsDataName(const std::string& source);
+// A source that means the same in every folder: a path made absolute; a name as it is.
+std::string ResolveSource(const std::string& source);
+
 // Images decoded so far, and in all. Called on the caller's thread.
 using LoadProgress = std::function<void(Index done, Index total)>;
 

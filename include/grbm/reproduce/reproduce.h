@@ -107,6 +107,7 @@ class ReproduceObserver {
   // seconds_left: until all cells are done; NaN while unknown.
   virtual void OnProgress(std::string_view /*part*/, Index /*done*/, Index /*total*/, double /*seconds_left*/) {}
   virtual void OnResult(const PlannedCell& /*cell*/, const CellResult& /*result*/) {}
+  virtual void OnWarning(const std::string& /*text*/) {}
   virtual bool ShouldStop() { return false; }
 };
 

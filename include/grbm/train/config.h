@@ -36,6 +36,9 @@ Config ParseConfig(std::string_view text, const std::string& source);
 // One setting: "section.key=value", as after --set.
 void SetOption(Config& config, std::string_view assignment);
 
+// What `a` sets otherwise than `b`, [checkpoint] apart: "section.key=value", as after --set.
+std::vector<std::string> Differences(Config a, Config b);
+
 // Every setting as TOML, in a fixed order: parsing it gives the same settings.
 std::string ConfigText(Config config);
 

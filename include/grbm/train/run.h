@@ -2,16 +2,20 @@
 // a kill, goes on to the same bits.
 //
 //   config.toml        every setting in force
-//   manifest.json      version, seed, CPU target, threads, data
+//   manifest.json      version, seed, CPU target, threads, data with their fingerprint, and the settings once more: a
+//                      config.toml that was changed is refused, one that is lost is written again
 //   metrics.jsonl      one line per logged update; no times, so that runs can be compared byte by byte
-//   checkpoints/       the newest few
+//   checkpoints/       the newest few; one that cannot be read is put aside as NAME.damaged
 //   samples/           pictures of samples from noise over training, named after their update
 //   model.safetensors  the model as of the last checkpoint; at the end, the result
+//   run.lock           held by the process that is at work here, which it names; without one it is an empty file, or names
+//                      a process that was killed, and means nothing
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "grbm/core/error.h"
 #include "grbm/core/parallel.h"
 #include "grbm/train/config.h"
 #include "grbm/train/trainer.h"
@@ -26,7 +30,7 @@ std::string ModelPath(const std::string& folder);
 std::string PictureFolder(const std::string& folder);
 
 struct RunRequest {
-  Config config;
+  Config config;  // a relative data.source is one of the present folder; the run keeps it absolute
   std::uint64_t seed = 1;
   std::string folder;
   bool resume = false;
@@ -45,11 +49,20 @@ class RunObserver {
   virtual bool ShouldStop() { return false; }
 };
 
+// Another process is at work in the folder: later it may be free.
+class BusyError : public Error {
+ public:
+  explicit BusyError(const std::string& message) : Error(message, 75) {}
+};
+
 // Settings and seed of the run in a folder. Throws where there is none.
 RunRequest ReadRun(const std::string& folder);
 
 // Trains to the end, or until the observer says stop; true at the end. A folder that holds a run is refused unless
-// `resume` says to go on with it, and settings other than those of [checkpoint] are then refused if they differ.
+// `resume` says to go on with it, and settings other than those of [checkpoint] are then refused if they differ, as are
+// data of another fingerprint; the same data may have moved to another path. Runs and checkpoints of versions that kept no
+// fingerprint are resumed where the data have as many rows and columns, with a warning. A folder that holds parts of a run
+// without its manifest is refused. Throws BusyError where another process is at work in the folder.
 bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer);
 
 }  // namespace grbm

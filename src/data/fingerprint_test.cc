@@ -1,0 +1,38 @@
+#include "grbm/data/fingerprint.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace grbm {
+namespace {
+
+Dataset Floats(std::vector<float> values, Index visible) {
+  Matrix matrix(static_cast<Index>(values.size()) / visible, visible);
+  std::ranges::copy(values, matrix.values().begin());
+  return {std::move(matrix), {}, "floats", {}};
+}
+
+TEST(FingerprintTest, ValuesOrderShapeAndStorageCount) {
+  std::set<std::uint64_t> seen;
+  const auto differs = [&](const Dataset& data) { return seen.insert(Fingerprint(data)).second; };
+  EXPECT_TRUE(differs(Floats({1, 2, 3, 4}, 2)));
+  EXPECT_TRUE(differs(Floats({1, 2, 3, 4.0000005f}, 2)));
+  EXPECT_TRUE(differs(Floats({3, 4, 1, 2}, 2)));
+  EXPECT_TRUE(differs(Floats({1, 2, 3, 4}, 4)));
+  EXPECT_TRUE(differs(Floats({1, 2, 3, 4, 1, 2}, 2)));
+  EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 2, {}, "bytes"}));
+  EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 4, {2, 2, 1}, "bytes"}));
+  EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 4, {}, "bytes"}));
+}
+
+TEST(FingerprintTest, NamesLabelsAndTheWayToTheRowsDoNot) {
+  const Dataset all = Floats({1, 2, 3, 4, 5, 6}, 2);
+  const Dataset some = Floats({3, 4, 5, 6}, 2);
+  const Index rows[] = {1, 2};
+  EXPECT_EQ(Fingerprint(all.Select(rows)), Fingerprint(some));
+  EXPECT_EQ(Fingerprint(Dataset(some.ReadAll(), {}, "other", {7, 8})), Fingerprint(some));
+}
+
+}  // namespace
+}  // namespace grbm

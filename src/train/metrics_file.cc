@@ -1,0 +1,97 @@
+#include "train/metrics_file.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "grbm/core/error.h"
+#include "grbm/core/file.h"
+
+namespace grbm {
+
+namespace {
+
+using json = nlohmann::ordered_json;
+
+// How many of the first `updates` updates get a line.
+std::uint64_t CountLogged(const LogSchedule& schedule, std::uint64_t updates) {
+  std::uint64_t count = updates / schedule.log_every;
+  const auto other = [&](std::uint64_t update) { return update % schedule.log_every != 0; };
+  if (schedule.evaluate_every > 0) {
+    for (std::uint64_t k = 1; k <= updates / schedule.evaluate_every; ++k) {
+      count += other(k * schedule.evaluate_every) ? 1 : 0;
+    }
+  }
+  const bool evaluated = schedule.evaluate_every > 0 && schedule.total % schedule.evaluate_every == 0;
+  return count + (updates >= schedule.total && other(schedule.total) && !evaluated ? 1 : 0);
+}
+
+// Writes back the lines of updates up to `updates`, and returns the path.
+const std::string& CutBack(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
+                           RunObserver& observer) {
+  std::string kept;
+  std::uint64_t lines_kept = 0;
+  if (std::filesystem::exists(path)) {
+    std::istringstream lines(ReadFile(path));
+    for (std::string line; std::getline(lines, line);) {
+      const json entry = json::parse(line, nullptr, false);
+      if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number_unsigned()) continue;
+      if (entry["update"] > updates) continue;
+      kept += line + "\n";
+      ++lines_kept;
+    }
+  }
+  if (const std::uint64_t expected = CountLogged(schedule, updates); lines_kept != expected) {
+    observer.OnWarning(fmt::format("{}: {} lines of the {} up to update {}: what is missing is not made again", path,
+                                   lines_kept, expected, updates));
+  }
+  WriteFileAtomically(path, kept);
+  return path;
+}
+
+template <typename Action>
+void Do(Action action) {
+  try {
+    action();
+  } catch (const IoError& error) {
+    throw IoError(fmt::format("{}; the last checkpoint is kept: make room and resume", error.what()));
+  }
+}
+
+}  // namespace
+
+std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
+  json line;
+  line["update"] = m.update;
+  line["epoch"] = m.epoch;
+  line["learning_rate"] = m.learning_rate;
+  line["step_size"] = m.step_size;
+  line["reconstruction"] = m.batch.reconstruction;
+  line["gradient_norm"] = m.gradient_norm;
+  line["acceptance"] = m.batch.acceptance;
+  line["mean_variance"] = m.mean_variance;
+  line["min_log_var"] = m.min_log_var;
+  line["max_log_var"] = m.max_log_var;
+  line["hidden_activity"] = m.batch.hidden_activity;
+  line["unstable_units"] = m.batch.unstable_units;
+  for (const auto& [name, value] : curves) line[name] = value;
+  return line.dump() + "\n";
+}
+
+MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
+                         RunObserver& observer)
+    : file_(CutBack(path, updates, schedule, observer)) {}
+
+void MetricsFile::Write(const std::string& line) {
+  Do([&] { file_.Append(line); });
+}
+void MetricsFile::Sync() {
+  Do([&] { file_.Sync(); });
+}
+void MetricsFile::Close() {
+  Do([&] { file_.Close(); });
+}
+
+}  // namespace grbm

@@ -1,0 +1,46 @@
+// metrics.jsonl of a run.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/append_file.h"
+#include "grbm/train/run.h"
+#include "grbm/train/trainer.h"
+
+namespace grbm {
+
+// Named numbers, in order.
+using Values = std::vector<std::pair<std::string, double>>;
+
+std::string MetricsLine(const UpdateMetrics& metrics, const Values& curves);
+
+// Which updates get a line: every so many, those that are evaluated, and the last.
+struct LogSchedule {
+  std::uint64_t log_every = 1;
+  std::uint64_t evaluate_every = 0;  // 0: never
+  std::uint64_t total = 0;
+
+  bool Logs(std::uint64_t update) const {
+    return update % log_every == 0 || (evaluate_every > 0 && update % evaluate_every == 0) || update == total;
+  }
+};
+
+// Cut back to the lines of updates that were made, then appended to, line by line.
+class MetricsFile {
+ public:
+  // Where lines of updates up to `updates` are missing or damaged, the observer is told. Throws IoError, as all of these
+  // do; its message says that nothing but the latest updates is lost.
+  MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, RunObserver& observer);
+
+  void Write(const std::string& line);
+  // Before a checkpoint: what is before one is not made again.
+  void Sync();
+  void Close();
+
+ private:
+  AppendFile file_;
+};
+
+}  // namespace grbm

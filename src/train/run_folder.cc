@@ -1,0 +1,190 @@
+#include "train/run_folder.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/hash.h"
+#include "grbm/core/file.h"
+#include "grbm/core/version.h"
+#include "grbm/data/fingerprint.h"
+#include "grbm/data/options.h"
+#include "grbm/model/backend.h"
+
+namespace grbm {
+
+namespace {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+std::string LockPath(const std::string& folder) { return folder + "/run.lock"; }
+
+json ReadManifest(const std::string& folder) {
+  const std::string path = ManifestPath(folder);
+  json manifest = json::parse(ReadFile(path), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("seed") || !manifest["seed"].is_number_unsigned()) {
+    throw DataError(fmt::format("{}: not a manifest: it has no seed", path));
+  }
+  return manifest;
+}
+
+// A text of the manifest; empty where it has none.
+std::string Text(const json& object, const char* key) {
+  return object.is_object() && object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : "";
+}
+
+// The settings with which the run was started: of the manifest, where config.toml is only a copy, or, in runs of older
+// versions, of config.toml.
+Config StartedWith(const std::string& folder, const json& manifest) {
+  const std::string text = Text(manifest, "config");
+  if (text.empty()) return ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder));
+  return ParseConfig(text, ManifestPath(folder) + ": config");
+}
+
+// Data that were moved are the same data: their fingerprint decides.
+bool Moved(const std::string& one, const std::string& other) { return !IsDataName(one) && !IsDataName(other); }
+
+void CheckSameSettings(const RunRequest& request, const json& manifest) {
+  Config ours = request.config;
+  Config theirs = StartedWith(request.folder, manifest);
+  theirs.data.source = ResolveSource(theirs.data.source);
+  theirs.checkpoint = ours.checkpoint;
+  if (manifest.contains("config") && Moved(ours.data.source, theirs.data.source)) theirs.data.source = ours.data.source;
+  const auto our_sections = ours.Sections();
+  const auto their_sections = theirs.Sections();
+  for (std::size_t s = 0; s < our_sections.size(); ++s) {
+    for (std::size_t f = 0; f < our_sections[s].fields.size(); ++f) {
+      const Field& our_field = our_sections[s].fields[f];
+      const Field& their_field = their_sections[s].fields[f];
+      if (Value(our_field) == Value(their_field)) continue;
+      throw ConfigError(fmt::format(
+          "{}: cannot resume: {}.{} = {} now, but the run was started with {}: give the same "
+          "settings, or another --out",
+          request.folder, our_sections[s].name, our_field.name, ValueText(our_field), ValueText(their_field)));
+    }
+  }
+  if (const std::uint64_t seed = manifest["seed"]; request.seed != seed) {
+    throw ConfigError(fmt::format("{}: cannot resume: --seed {} now, but the run was started with {}", request.folder,
+                                  request.seed, seed));
+  }
+}
+
+void CheckSameData(const RunRequest& request, const json& manifest, const Dataset& data, const RunOrigin& origin,
+                   RunObserver& observer) {
+  const json& then = manifest.contains("data") ? manifest["data"] : json();
+  const std::string fingerprint = Text(then, "fingerprint");
+  const auto number = [&](const char* key) {
+    return then.is_object() && then.contains(key) && then[key].is_number_integer() ? then[key].get<Index>() : Index{-1};
+  };
+  const bool same_size = number("rows") == data.rows() && number("visible") == data.visible();
+  if (same_size && fingerprint.empty()) {
+    observer.OnWarning(fmt::format(
+        "{}: started by an older version of grbm: whether its data have changed cannot be told", request.folder));
+  }
+  if (same_size && (fingerprint.empty() || fingerprint == origin.data)) return;
+  throw DataError(
+      fmt::format("{}: cannot resume: the data have changed since the run was started: {} has {} rows of {} values, "
+                  "then there were "
+                  "{} of {}{}: give the same data, or another --out",
+                  request.folder, data.source(), data.rows(), data.visible(), number("rows"), number("visible"),
+                  same_size ? ", with other values" : ""));
+}
+
+std::string Manifest(const RunRequest& request, const Dataset& data, const RunOrigin& origin, int threads) {
+  json manifest;
+  manifest["grbm_version"] = Version();
+  manifest["seed"] = request.seed;
+  manifest["cpu_target"] = CpuTarget();
+  manifest["threads"] = threads;
+  manifest["data"] = {
+      {"source", data.source()}, {"rows", data.rows()}, {"visible", data.visible()}, {"fingerprint", origin.data}};
+  manifest["config"] = ConfigText(request.config);
+  return manifest.dump(2) + "\n";
+}
+
+}  // namespace
+
+std::string ConfigPath(const std::string& folder) { return folder + "/config.toml"; }
+std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
+std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
+std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+std::string PictureFolder(const std::string& folder) { return folder + "/samples"; }
+std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
+
+RunRequest ReadRun(const std::string& folder) {
+  if (!fs::exists(ManifestPath(folder))) {
+    throw ConfigError(fmt::format("{}: there is no run here to resume: manifest.json is missing", folder));
+  }
+  const json manifest = ReadManifest(folder);
+  RunRequest run;
+  run.folder = folder;
+  run.config = fs::exists(ConfigPath(folder)) ? ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder))
+                                              : StartedWith(folder, manifest);
+  run.seed = manifest["seed"];
+  return run;
+}
+
+RunRequest Resolved(RunRequest request) {
+  request.config.data.source = ResolveSource(request.config.data.source);
+  return request;
+}
+
+RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out) {
+  Hash data_hash;
+  data_hash.Add(Fingerprint(data));
+  if (held_out != nullptr) data_hash.Add(Fingerprint(*held_out));
+  // All that decides the bits, where it is not the default: settings of later versions are left out.
+  Config config = request.config;
+  config.data.source = {};
+  Hash settings;
+  settings.Add(request.seed);
+  for (const std::string& difference : Differences(config, {})) settings.Add(difference);
+  return {data_hash.text(), settings.text()};
+}
+
+void CheckFolder(const RunRequest& request) {
+  const std::string& folder = request.folder;
+  if (fs::exists(ManifestPath(folder))) {
+    if (request.resume) return;
+    throw ConfigError(
+        fmt::format("{}: there is a run already: add --resume to go on with it, or give another --out", folder));
+  }
+  // What a run makes after its manifest.
+  const std::string checkpoints = CheckpointFolder(folder);
+  const char* part = HasCheckpoints(checkpoints)       ? "checkpoints"
+                     : fs::exists(MetricsPath(folder)) ? "metrics.jsonl"
+                     : fs::exists(ModelPath(folder))   ? "model.safetensors"
+                                                       : nullptr;
+  if (part == nullptr) return;
+  throw ConfigError(fmt::format(
+      "{}: it holds {} of a run whose manifest.json is missing, and which so cannot be resumed: give another "
+      "--out, or put manifest.json back, or remove what is there",
+      folder, part));
+}
+
+std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
+                                       int threads, RunObserver& observer) {
+  const std::string& folder = request.folder;
+  MakeFolder(CheckpointFolder(folder));
+  auto lock = std::make_unique<FolderLock>(LockPath(folder));
+  if (!lock->Try()) {
+    throw BusyError(fmt::format("{}: a run is at work here: {}: wait until it has ended, or give another --out", folder,
+                                lock->Holder()));
+  }
+  CheckFolder(request);
+  if (!fs::exists(ManifestPath(folder))) {
+    WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
+    // Last: with it, the folder is a run.
+    WriteFileAtomically(ManifestPath(folder), Manifest(request, data, origin, threads));
+    return lock;
+  }
+  const json manifest = ReadManifest(folder);
+  CheckSameSettings(request, manifest);
+  CheckSameData(request, manifest, data, origin, observer);
+  if (!fs::exists(ConfigPath(folder))) WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
+  return lock;
+}
+
+}  // namespace grbm

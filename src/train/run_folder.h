@@ -1,0 +1,31 @@
+// What a run's folder says of the run, and whether it may be gone on with.
+#pragma once
+
+#include <memory>
+
+#include "core/folder_lock.h"
+#include "grbm/data/dataset.h"
+#include "grbm/train/checkpoint.h"
+#include "grbm/train/run.h"
+
+namespace grbm {
+
+std::string CheckpointFolder(const std::string& folder);
+
+// The request with a data.source that is found from any folder.
+RunRequest Resolved(RunRequest request);
+
+// What the checkpoints of this run say of themselves.
+RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out);
+
+// Throws ConfigError where the folder holds a run and `resume` is not set, or parts of a run but no manifest. Changes
+// nothing: for before the data are loaded.
+void CheckFolder(const RunRequest& request);
+
+// Makes the folder of a new run, or sees to it that the one to be resumed is the same run on the same data, and holds it
+// until the lock is destroyed. Throws BusyError where another process holds it, ConfigError and DataError where it is not
+// the same run.
+std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
+                                       int threads, RunObserver& observer);
+
+}  // namespace grbm
