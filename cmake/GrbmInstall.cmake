@@ -8,7 +8,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/grbmConfigVersion.cmake"
 function(grbm_install_library target)
   get_target_property(type ${target} TYPE)
   string(COMPARE EQUAL ${type} SHARED_LIBRARY shared)
-  set(config "${PROJECT_BINARY_DIR}/${target}/grbmConfig.cmake")
+  set(config "${PROJECT_BINARY_DIR}/package/${target}/grbmConfig.cmake")
   configure_package_config_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/grbmConfig.cmake.in" "${config}"
     INSTALL_DESTINATION ${package_dir})
 
