@@ -26,7 +26,7 @@ double WidestLabel(Canvas& canvas, const Ticks& ticks) {
 }
 
 // Labels beside each other with the room of a digit and a half between them.
-bool Fits(Canvas& canvas, const Scale& scale, double length) {
+bool Fits(Canvas& canvas, const AxisScale& scale, double length) {
   double free_from = -1e9;
   for (const Tick& tick : scale.ticks.ticks) {
     if (tick.label.empty()) continue;
@@ -39,7 +39,7 @@ bool Fits(Canvas& canvas, const Scale& scale, double length) {
 }
 
 // A range that can be drawn: of some width, which doubles can tell apart.
-void Widen(Scale& scale, double padding) {
+void Widen(AxisScale& scale, double padding) {
   if (scale.log) {
     const double factor = scale.low < scale.high ? std::pow(scale.high / scale.low, padding) : 2;
     scale.low /= factor;
@@ -70,7 +70,7 @@ const Style& StyleOf(Theme theme) {
   return theme == Theme::kDark ? dark : light;
 }
 
-void Range::Include(double value) {
+void Extent::Include(double value) {
   if (empty()) {
     low = high = value;
   } else {
@@ -79,15 +79,15 @@ void Range::Include(double value) {
   }
 }
 
-double Scale::Position(double value) const {
+double AxisScale::Position(double value) const {
   if (!log) return (value - low) / (high - low);
   if (value <= 0) return -1;  // the edge of a band below a logarithmic axis
   return std::log(value / low) / std::log(high / low);
 }
 
-Scale MakeScale(const Axis& axis, Range data, double padding, Direction direction, double length, Canvas& canvas,
-                const std::string& where) {
-  Scale scale = {axis.label, axis.low, axis.high, axis.log, {}};
+AxisScale MakeScale(const Axis& axis, Extent data, double padding, Direction direction, double length, Canvas& canvas,
+                    const std::string& where) {
+  AxisScale scale = {axis.label, axis.low, axis.high, axis.log, {}};
   const bool given = axis.low != axis.high;
   if (given && (!(axis.low < axis.high) || !std::isfinite(axis.low) || !std::isfinite(axis.high))) {
     throw ConfigError(fmt::format("{}: range {} to {}: allowed are finite numbers, the first below the second", where,
@@ -175,11 +175,11 @@ void Axes::DrawLines(Canvas& canvas, const Rectangle& plot, bool box) const {
   canvas.Text({plot.x, plot.y - 5}, y_.ticks.power, kTickFont, Align::kLeft, style_.muted);
 }
 
-double MeasureRight(Canvas& canvas, const Scale& scale) {
+double MeasureRight(Canvas& canvas, const AxisScale& scale) {
   return kTick + kPad + WidestLabel(canvas, scale.ticks) + (scale.label.empty() ? 0 : kLine + 2);
 }
 
-void DrawRight(Canvas& canvas, const Rectangle& bar, const Scale& scale, const Style& style) {
+void DrawRight(Canvas& canvas, const Rectangle& bar, const AxisScale& scale, const Style& style) {
   canvas.Outline(bar, style.axis, kThin);
   for (const Tick& tick : scale.ticks.ticks) {
     const double y = bar.bottom() - scale.Position(tick.value) * bar.height;

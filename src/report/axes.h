@@ -28,16 +28,16 @@ struct Margins {
   double bottom = 0;
 };
 
-struct Range {
+struct Extent {
   double low = 0;
   double high = 0;
   bool empty() const { return !(low <= high); }
   void Include(double value);
 };
-inline constexpr Range kNothing = {1, 0};
+inline constexpr Extent kNothing = {1, 0};
 
 // From values to positions: 0 at the axis' beginning, 1 at its end.
-struct Scale {
+struct AxisScale {
   std::string label;
   double low = 0;
   double high = 1;
@@ -51,16 +51,16 @@ enum class Direction { kAcross, kUp };
 
 // `data`: its range; `padding`: the part of it that is added at either end where the axis does not set the range.
 // `length`: of the axis, in points. `where` opens messages, with the axis' name.
-Scale MakeScale(const Axis& axis, Range data, double padding, Direction direction, double length, Canvas& canvas,
-                const std::string& where);
+AxisScale MakeScale(const Axis& axis, Extent data, double padding, Direction direction, double length, Canvas& canvas,
+                    const std::string& where);
 
 // The two axes of a plot.
 class Axes {
  public:
-  Axes(Scale x, Scale y, const Style& style) : x_(std::move(x)), y_(std::move(y)), style_(style) {}
+  Axes(AxisScale x, AxisScale y, const Style& style) : x_(std::move(x)), y_(std::move(y)), style_(style) {}
 
-  const Scale& x() const { return x_; }
-  const Scale& y() const { return y_; }
+  const AxisScale& x() const { return x_; }
+  const AxisScale& y() const { return y_; }
   Point Place(const Rectangle& plot, double x, double y) const {
     return {plot.x + x_.Position(x) * plot.width, plot.bottom() - y_.Position(y) * plot.height};
   }
@@ -71,12 +71,12 @@ class Axes {
   void DrawLines(Canvas& canvas, const Rectangle& plot, bool box) const;
 
  private:
-  Scale x_, y_;
+  AxisScale x_, y_;
   const Style& style_;
 };
 
 // Numbers and label on the right of a bar, as of colours.
-double MeasureRight(Canvas& canvas, const Scale& scale);
-void DrawRight(Canvas& canvas, const Rectangle& bar, const Scale& scale, const Style& style);
+double MeasureRight(Canvas& canvas, const AxisScale& scale);
+void DrawRight(Canvas& canvas, const Rectangle& bar, const AxisScale& scale, const Style& style);
 
 }  // namespace grbm

@@ -43,7 +43,7 @@ void CheckCurve(const Curve& curve, const Axis& y_axis, const std::string& where
   }
 }
 
-void Include(const Curve& curve, const Axis& y_axis, Range& x, Range& y) {
+void Include(const Curve& curve, const Axis& y_axis, Extent& x, Extent& y) {
   for (std::size_t i = 0; i < curve.x.size(); ++i) {
     if (!std::isfinite(curve.y[i])) continue;
     x.Include(curve.x[i]);
@@ -146,7 +146,7 @@ class Legend {
 
 // For the largest sample the more of two rules: 2 n^(1/3) bins (Rice), which does not grow coarse where the values have
 // several modes; bins of 2 IQR n^(-1/3) (Freedman and Diaconis, 1981), which resists values far out.
-int AutomaticBins(std::span<const Sample> samples, Range range) {
+int AutomaticBins(std::span<const Sample> samples, Extent range) {
   constexpr double kMost = 100;
   const auto largest = std::max_element(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) {
     return a.values.size() < b.values.size();
@@ -160,7 +160,7 @@ int AutomaticBins(std::span<const Sample> samples, Range range) {
 }
 
 // Densities of the bins between range.low and range.high; what lies outside counts for the total only.
-std::vector<double> Densities(const std::vector<double>& values, Range range, int bins) {
+std::vector<double> Densities(const std::vector<double>& values, Extent range, int bins) {
   std::vector<double> density(static_cast<std::size_t>(bins));
   const double width = (range.high - range.low) / bins;
   for (const double v : values) {
@@ -216,7 +216,7 @@ class LineDrawing : public FunctionDrawing {
   }
   static Axes CheckedAxes(const LinePanel& panel, const Place& place) {
     if (panel.curves.empty()) throw DataError(place.where + ": no curves: at least one is needed");
-    Range x = kNothing, y = kNothing;
+    Extent x = kNothing, y = kNothing;
     for (const Curve& curve : panel.curves) {
       CheckCurve(curve, panel.y, place.where);
       Include(curve, panel.y, x, y);
@@ -240,7 +240,7 @@ class LineDrawing : public FunctionDrawing {
 
 // The bins of a histogram, and the axes that show them.
 struct Bins {
-  Range range;
+  Extent range;
   std::vector<std::vector<double>> densities;  // by sample
   Axes axes;
 };
@@ -254,7 +254,7 @@ Bins MakeBins(const HistogramPanel& panel, const Place& place) {
     throw ConfigError(place.where + ": log = true: allowed is false for the axes of a histogram");
   }
   if (panel.samples.empty()) throw DataError(place.where + ": no samples: at least one is needed");
-  Range data = kNothing, y = {0, 0};
+  Extent data = kNothing, y = {0, 0};
   for (const Sample& sample : panel.samples) {
     if (sample.values.empty()) throw DataError(fmt::format("{}: sample \"{}\" is empty", place.where, sample.name));
     for (std::size_t i = 0; i < sample.values.size(); ++i) {
@@ -265,16 +265,16 @@ Bins MakeBins(const HistogramPanel& panel, const Place& place) {
       data.Include(sample.values[i]);
     }
   }
-  Range x = data;
+  Extent x = data;
   for (const Curve& curve : panel.curves) {
     CheckCurve(curve, panel.y, place.where);
     Include(curve, panel.y, x, y);
   }
-  Scale across =
+  AxisScale across =
       MakeScale(panel.x, x, 0.02, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis");
   // Bins span the values, or the axis where its range is given or there is but one value.
   const bool narrow = panel.x.low != panel.x.high || data.low == data.high;
-  const Range range = narrow ? Range{across.low, across.high} : data;
+  const Extent range = narrow ? Extent{across.low, across.high} : data;
   int bins = panel.bins > 0 ? panel.bins : AutomaticBins(panel.samples, range);
   if (panel.bins == 0 && data.low == data.high) bins |= 1;  // one value stands in the middle of its bin
   std::vector<std::vector<double>> densities;
@@ -328,7 +328,7 @@ class HistogramDrawing : public FunctionDrawing {
   }
 
   const HistogramPanel& panel_;
-  Range range_;
+  Extent range_;
   std::vector<std::vector<double>> densities_;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kBarGap = 8;
 constexpr double kBarWidth = 9;
 
-Axes MakeAxes(const Axis& x, const Axis& y, Range x_data, Range y_data, double padding, const Place& place) {
+Axes MakeAxes(const Axis& x, const Axis& y, Extent x_data, Extent y_data, double padding, const Place& place) {
   return {MakeScale(x, x_data, padding, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis"),
           MakeScale(y, y_data, padding, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
           place.style};
@@ -35,7 +35,7 @@ class DensityDrawing : public Drawing {
     RefuseLog(panel.y, place.where + ": y axis", "a heat map");
     RefuseLog(panel.value, place.where + ": value", "a heat map");
     const Matrix& density = panel.density;
-    Range values = kNothing;
+    Extent values = kNothing;
     for (Index r = 0; r < density.rows(); ++r) {
       for (Index c = 0; c < density.cols(); ++c) {
         if (!std::isfinite(density(r, c))) {
@@ -78,7 +78,7 @@ class DensityDrawing : public Drawing {
   }
 
   Axes axes_;
-  Scale value_;
+  AxisScale value_;
   Image map_, bar_;
   const Style& style_;
 };
@@ -117,7 +117,7 @@ class ScatterDrawing : public Drawing {
       throw DataError(fmt::format("{}: points of {}×{}: allowed is points × 2, at least one point", place.where,
                                   panel.points.rows(), panel.points.cols()));
     }
-    Range ranges[2] = {kNothing, kNothing};
+    Extent ranges[2] = {kNothing, kNothing};
     for (Index i = 0; i < panel.points.rows(); ++i) {
       for (Index c = 0; c < 2; ++c) {
         const auto value = static_cast<double>(panel.points(i, c));
