@@ -33,7 +33,7 @@ void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
   sums_->Add(panels, h, pool);
 }
 
-void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
+void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool, double temperature) {
   CheckKind(hidden_, Hidden::kProbability);
   CheckVisible(sums_->model(), v, "visible states");
   kernels::Panels panels(v.rows(), v.cols());
@@ -41,6 +41,7 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool) {
   kernels::Panels p(v.rows(), sums_->model().hidden());
   kernels::HiddenResult result;
   result.probabilities = p;
+  result.probability_scale = static_cast<float>(1 / temperature);
   UpdateHidden(sums_->model().packed(pool), panels, result, pool);
   sums_->Add(panels, p, pool);
 }

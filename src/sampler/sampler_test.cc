@@ -154,24 +154,26 @@ TEST_P(EachSampler, TheObserverSeesEveryState) {
   }
 }
 
-// The gradient that accumulates as the chains run is that of the states that an observer sees.
+// The gradient that accumulates as the chains run is that of the states that an observer sees, with p(h | v) of the law.
 TEST_P(EachSampler, TheStatisticsTakeInEveryState) {
   struct Record : Observer {
-    Record(const Model& model, EnergyStatistics::Hidden hidden, ThreadPool& p) : statistics(model, hidden), pool(p) {}
+    Record(const Model& model, EnergyStatistics::Hidden hidden, Law l, ThreadPool& p)
+        : statistics(model, hidden), law(l), pool(p) {}
     void OnStep(const ChainState& state) override {
       if (statistics.hidden() == EnergyStatistics::Hidden::kState) {
         statistics.Add(state.visible, state.hidden, pool);
       } else {
-        statistics.Add(state.visible, pool);
+        statistics.Add(state.visible, pool, law.hidden_temperature());
       }
     }
     EnergyStatistics statistics;
+    Law law;
     ThreadPool& pool;
   };
   for (const auto hidden : {EnergyStatistics::Hidden::kState, EnergyStatistics::Hidden::kProbability}) {
     if (hidden == EnergyStatistics::Hidden::kState && options.method == Method::kLangevin) continue;
     ThreadPool pool(2);
-    Record record(model, hidden, pool);
+    Record record(model, hidden, LawOf(options), pool);
     EnergyStatistics statistics(model, hidden);
     Chains chains = NoiseChains(model, 40, 5, pool);
     Sampler(model, options, pool).Run(chains, {.seed = 5, .burn_in = 2}, &record, &statistics);

@@ -14,8 +14,8 @@ class StateSums;
 // What the gradients need to know of the states seen so far; no state is kept.
 class EnergyStatistics {
  public:
-  // What is added of the hidden units: states, for the gradient of E [math.md (9)], or p(h | v), for the gradient of the
-  // marginal energy Ẽ [math.md (10)].
+  // What is added of the hidden units: states, for the gradient of E [math.md (9)], or p(h | v), for its mean over h given
+  // v: at temperature 1 the gradient of the marginal energy Ẽ [math.md (10)].
   enum class Hidden { kState, kProbability };
 
   explicit EnergyStatistics(const Model& model, Hidden hidden = Hidden::kState);
@@ -27,8 +27,8 @@ class EnergyStatistics {
   Hidden hidden() const { return hidden_; }
   // Adds states (v, h), for kState.
   void Add(ConstMatrix v, ConstBitView h, ThreadPool& pool);
-  // Adds states v with p(h | v), for kProbability.
-  void Add(ConstMatrix v, ThreadPool& pool);
+  // Adds states v with p(h | v) under exp(-E/temperature), for kProbability.
+  void Add(ConstMatrix v, ThreadPool& pool, double temperature = 1);
 
   double count() const;
 
