@@ -56,7 +56,7 @@ SamplerOptions JudgedSampler(const ModelFile& file) {
 }
 
 void ClipToData(const ModelFile& file, MutableMatrix rows) {
-  if (!file.is_8bit()) return;
+  if (!file.is_pixels()) return;
   for (Index r = 0; r < rows.rows(); ++r) {
     for (float& x : rows.row(r)) x = std::clamp(x, 0.0f, 255.0f);
   }

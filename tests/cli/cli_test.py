@@ -309,6 +309,34 @@ class Models(ProgramTest):
         self.succeed("reconstruct", model, "--data", faces, "--split", "all", "-n", 1, "-o", back)
         height, width, channels = png_pixels(back).shape
         self.assertEqual((height, channels), (2 * width + 2, 3))  # the original above its reconstruction
+    def test_images_of_sixteen_bits_keep_them(self):
+        """The same pictures in 8 and in 16 bits: the same standardisation, and samples on the scale of 0 to 255."""
+        dice = numpy.random.default_rng(1)
+        for bits in ("8", "16"):
+            (self.folder / bits).mkdir()
+        for k in range(20):
+            picture = dice.integers(0, 256, (5, 5), numpy.uint8)
+            Image.fromarray(picture).save(self.folder / "8" / f"{k:02}.png")
+            Image.fromarray(picture.astype(numpy.uint16) * 257).save(self.folder / "16" / f"{k:02}.png")
+        info = {bits: self.results("data", "info", self.folder / bits) for bits in ("8", "16")}
+        self.assertEqual((info["8"]["type"], info["16"]["type"]), ("u8", "u16"))
+        for key in ("min", "max", "mean", "deviation"):
+            self.assertEqual(info["8"][key], info["16"][key])
+        models = {}
+        for bits in ("8", "16"):
+            models[bits] = self.train(f"run{bits}", "--set", f"data.source={self.folder / bits}", "--set", "data.subset=0",
+                                      "--set", "train.batch_size=10")
+            self.assertEqual(self.results("info", models[bits])["provenance.bits"], bits)
+            self.succeed("sample", models[bits], "-n", 4, "-o", self.folder / f"{bits}.png")
+        self.assertEqual((self.folder / "8.png").read_bytes(), (self.folder / "16.png").read_bytes())
+        fine = self.folder / "fine"
+        fine.mkdir()
+        Image.fromarray(numpy.full((5, 5), 257 * 100 + 128, numpy.uint16)).save(fine / "a.png")
+        self.assertAlmostEqual(self.results("data", "info", fine)["mean"], 100 + 128 / 257, places=4)
+        Image.fromarray(numpy.dstack([numpy.full((5, 5), 9, numpy.uint8)] * 4)).save(self.folder / "8" / "zz.png")
+        self.refuse(65, r"zz\.png: the pixel at row 0, column 0 \(counted from 0\) is transparent", "data", "info",
+                    self.folder / "8")
+
         original = png_pixels(back)[:width]
         self.assertLess(original.max(), 160)
         self.assertGreater(original.std(), 10)

@@ -21,7 +21,7 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
 // is narrower than the model's.
 SamplerOptions JudgedSampler(const ModelFile& file);
 
-// Values of 8-bit data end at 0 and 255, and so do the values of samples that are compared with them.
+// Values of pixels end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
 // From noise, by the model file's sampler: count × visible, in the data's own units, clipped. Sample number first + row is

@@ -18,10 +18,10 @@ struct ModelFile {
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
 
-  // Whether the model's data were whole numbers from 0 to 255.
-  bool is_8bit() const {
+  // Whether the model's data were pixels, of 8 or 16 bits: numbers from 0 to 255.
+  bool is_pixels() const {
     const auto bits = provenance.find("bits");
-    return bits != provenance.end() && bits->second == "8";
+    return bits != provenance.end() && (bits->second == "8" || bits->second == "16");
   }
 };
 
