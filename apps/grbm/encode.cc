@@ -20,7 +20,7 @@ struct Arguments {
 
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy"});
-  const ModelFile file = ReadModel(a.model);
+  const ModelFile file = OpenModel(a.model);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
   double activity = 0;

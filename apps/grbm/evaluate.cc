@@ -57,8 +57,8 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
 }
 
 int EvaluateModel(const Arguments& a, const Common& common) {
-  EvaluationRequest request{ReadModel(a.model), {}};
-  ApplySet(request.file.sampler, a.assignments);
+  EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
+  WarnUnstable(request.file, common);
   ThreadPool pool(common.threads);
   DataOptions options = ModelData(request.file, a.data);
   options.split = a.split;

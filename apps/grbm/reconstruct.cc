@@ -5,6 +5,7 @@
 
 #include "grbm/core/npz.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/sampler/inpaint.h"
 #include "output.h"
@@ -39,6 +40,7 @@ Matrix Interleave(const Matrix& first, const Matrix& second, Index columns) {
 void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const std::string& out) {
   file.standardization.Invert(originals);
   file.standardization.Invert(results);
+  CheckFinite(file, results, "results");
   if (Ending(out) == ".npy") {
     WriteNpy(out, MakeTensor("", {results.rows(), results.cols()}, results.values()));
   } else {
@@ -49,7 +51,7 @@ void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const st
 
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
-  const ModelFile file = ReadModel(a.model);
+  const ModelFile file = OpenModel(a.model);
   CheckImages(a.out, file);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
@@ -80,19 +82,20 @@ std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
 
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
-  const ModelFile file = ReadModel(a.model);
+  std::vector<std::string> assignments = a.assignments;
+  assignments.insert(assignments.begin(), "sampler.adjust=none");
+  const ModelFile file = OpenModel(a.model, assignments);
   CheckImages(a.out, file);
-  SamplerOptions options = file.sampler;
-  options.adjust = Adjust::kNone;
-  ApplySet(options, a.assignments);
+  WarnUnstable(file, common);
   const std::vector<bool> known = ReadMask(file, a.mask);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
-  const Matrix results = Inpaint(file.model, options, data, known, common.seed, pool);
+  const Matrix results = Inpaint(file.model, file.sampler, data, known, common.seed, pool);
   WriteBack(file, data, results, a.out);
   PrintResults(common, {{"inpainted", a.out},
                         {"count", std::int64_t{data.rows()}},
                         {"known_units", static_cast<std::int64_t>(std::ranges::count(known, true))},
+                        {"final", FinalText(file)},
                         {"mean_squared_error", MeanSquaredDifference(data, results)}});
   return 0;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
@@ -13,6 +14,13 @@
 #include "grbm/store/model_file.h"
 
 namespace grbm {
+
+// What options.final stands for: where it is kAuto, μ + W h of images, which is v without its noise, and v of other rows,
+// whose law μ + W h does not have.
+Final ShownFinal(const ModelFile& file, const SamplerOptions& options);
+
+// Throws NumericError, which says what is likely wrong, where a value is not finite. `what` the rows are opens it.
+void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what);
 
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
