@@ -10,9 +10,11 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
+#include "core/json.h"
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
@@ -32,6 +34,7 @@ namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
 constexpr std::uint64_t kMetricsLines = 2000;
+constexpr std::size_t kMaxText = std::size_t{1} << 20;  // of a configuration, a manifest, a line of metrics
 
 // Of each picture: images, or points of the plane.
 constexpr Index kPictureImages = 64;
@@ -81,6 +84,17 @@ std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   return line.dump() + "\n";
 }
 
+// The update that a line of metrics.jsonl is of; none where it is no such line.
+std::optional<std::uint64_t> MetricsUpdate(std::string_view line) {
+  try {
+    const json entry = ParseJson<json>(line, kMaxText, "");
+    if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number_unsigned()) return std::nullopt;
+    return entry["update"].get<std::uint64_t>();
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
 // metrics.jsonl: cut back to the lines of updates that were made, then appended to, line by line.
 class MetricsFile {
  public:
@@ -89,8 +103,7 @@ class MetricsFile {
     if (fs::exists(path)) {
       std::istringstream lines(ReadFile(path));
       for (std::string line; std::getline(lines, line);) {
-        const json entry = json::parse(line, nullptr, false);
-        if (!entry.is_object() || !entry.contains("update") || entry["update"] > updates) break;
+        if (const auto update = MetricsUpdate(line); !update || *update > updates) break;
         kept += line + "\n";
       }
     }
@@ -177,8 +190,9 @@ RunRequest ReadRun(const std::string& folder) {
   }
   RunRequest run;
   run.folder = folder;
-  run.config = ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder));
-  const json manifest = json::parse(ReadFile(ManifestPath(folder)), nullptr, false);
+  run.config = ParseConfig(ReadFile(ConfigPath(folder), {.max_bytes = kMaxText}), ConfigPath(folder));
+  const json manifest =
+      ParseJson<json>(ReadFile(ManifestPath(folder), {.max_bytes = kMaxText}), kMaxText, ManifestPath(folder));
   if (!manifest.is_object() || !manifest.contains("seed") || !manifest["seed"].is_number_unsigned()) {
     throw DataError(fmt::format("{}: not a manifest: it has no seed", ManifestPath(folder)));
   }
