@@ -55,6 +55,7 @@ void AddData(CLI::App& app, Common& common, Action& action) {
   const auto cache = std::make_shared<std::string>();
   get->add_option("NAME", *name, "mnist or fashion-mnist")->required();
   get->add_option("--cache", *cache, "The folder to keep it in (default: $GRBM_DATA_DIR, or grbm in the user's cache)");
+  get->fallthrough();  // --quiet and --json
   get->footer("Example: grbm data get mnist");
   get->callback([=, &common, &action] { action = [=, &common] { return Get(*name, *cache, common); }; });
 
@@ -62,6 +63,7 @@ void AddData(CLI::App& app, Common& common, Action& action) {
   const auto options = std::make_shared<DataOptions>();
   info->add_option("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
   info->add_option("--split", options->split, "Part of the data: train, test, all")->capture_default_str();
+  info->fallthrough();
   info->footer("Example: grbm data info digits.csv --json");
   info->callback([=, &common, &action] { action = [=, &common] { return Info(*options, common); }; });
 }

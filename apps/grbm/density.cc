@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "grbm/evaluate/mixture.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/model/quadrature.h"
 #include "grbm/report/mixture.h"
 #include "grbm/sampler/sampler.h"
@@ -24,7 +25,7 @@ struct Arguments {
 
 int Density(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".svg", ".pdf"});
-  const ModelFile file = ReadModel(a.model);
+  const ModelFile file = OpenModel(a.model);
   if (file.model.visible() != 2) {
     throw ConfigError(fmt::format("{}: {} visible units: allowed are 2", a.model, file.model.visible()));
   }
@@ -40,11 +41,12 @@ int Density(const Arguments& a, const Common& common) {
   const double kl_gaussian = KlOfFittedGaussian(mixture);
 
   ThreadPool pool(common.threads);
-  SamplerOptions options = file.sampler;
+  WarnUnstable(file);
   Chains chains = NoiseChains(file.model, 1000, common.seed, pool);
-  Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = common.seed});
+  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = common.seed});
   Matrix points = chains.visible;
   s.Invert(points);
+  CheckFinite(file, points, "samples");
   const std::vector<Estimate> shares = ModeShares(mixture, points);
 
   Figure figure;

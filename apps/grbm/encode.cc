@@ -22,7 +22,7 @@ struct Arguments {
 
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy"});
-  const ModelFile file = ReadModel(a.model);
+  const ModelFile file = OpenModel(a.model);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
   const double temperature = LawOf(file.sampler).hidden_temperature();

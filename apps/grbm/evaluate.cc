@@ -59,8 +59,8 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
 }
 
 int EvaluateModel(const Arguments& a, const Common& common) {
-  EvaluationRequest request{ReadModel(a.model), {}};
-  ApplySet(request.file.sampler, a.assignments);
+  EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
+  WarnUnstable(request.file);
   ThreadPool pool(common.threads);
   DataOptions options = ModelData(request.file, a.data);
   options.split = a.split;

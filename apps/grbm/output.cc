@@ -4,18 +4,26 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/reach.h"
 #include "grbm/report/image.h"
 #include "grbm/report/samples.h"
+#include "grbm/sampler/sampler.h"
 #include "grbm/train/config.h"
 #include "streams.h"
 
 namespace grbm::app {
 
 void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results) {
+  for (const auto& [name, value] : results) {
+    const auto* number = std::get_if<double>(&value);
+    if (number != nullptr && !std::isfinite(*number)) throw NumericError(fmt::format("{} is {}", name, *number));
+  }
   if (common.json) {
     nlohmann::ordered_json object;
     for (const auto& [name, value] : results) {
@@ -92,6 +100,7 @@ Matrix ReadRows(const ModelFile& file, const std::string& source, const std::str
   Matrix values = data.Read(0, rows);
   CheckVisible(file.model, values, source.c_str());
   file.standardization.Apply(values);
+  CheckReach(file.model, values, source);
   return values;
 }
 
@@ -101,9 +110,15 @@ void AddSet(CLI::App& command, std::vector<std::string>& assignments) {
       ->allow_extra_args(false);
 }
 
-void ApplySet(SamplerOptions& sampler, const std::vector<std::string>& assignments) {
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {
+  ModelFile file = ReadModel(path);
+  ApplySet(file, path, assignments);
+  return file;
+}
+
+void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::string>& assignments) {
   Config config;
-  config.sampler = sampler;
+  config.sampler = file.sampler;
   for (const std::string& assignment : assignments) {
     if (!assignment.starts_with("sampler.")) {
       throw ConfigError(
@@ -112,7 +127,21 @@ void ApplySet(SamplerOptions& sampler, const std::vector<std::string>& assignmen
     SetOption(config, assignment);
   }
   CheckOptions(config.sampler);
-  sampler = config.sampler;
+  if (CheckStability(file.model, config.sampler).unstable > CheckStability(file.model, file.sampler).unstable) {
+    RequireStable(file.model, config.sampler);
+  }
+  file.sampler = config.sampler;
+  file.sampler.final = ShownFinal(file, file.sampler);
+  CheckReach(file.model, file.sampler.temperature, path);
 }
+
+void WarnUnstable(const ModelFile& file) {
+  const Stability stability = CheckStability(file.model, file.sampler);
+  if (stability.unstable == 0) return;
+  Tell("grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
+       stability.unstable);
+}
+
+std::string FinalText(const ModelFile& file) { return file.sampler.final == Final::kMean ? "mean" : "sample"; }
 
 }  // namespace grbm::app

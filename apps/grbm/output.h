@@ -38,7 +38,15 @@ Matrix ReadRows(const ModelFile& file, const std::string& source, const std::str
 
 // Adds `--set sampler.key=value`, which may be repeated.
 void AddSet(CLI::App& command, std::vector<std::string>& assignments);
-// Applies them to the sampler settings of a model file.
-void ApplySet(SamplerOptions& sampler, const std::vector<std::string>& assignments);
+// A model to compute with: its file with these settings, and with sampler.final as what it stands for. Throws ConfigError
+// where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
+// large that floats do not suffice.
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {});
+// The same of a file that was read from `path`.
+void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::string>& assignments);
+// A line on standard error where the sampler's step overshoots for some units.
+void WarnUnstable(const ModelFile& file);
+// "mean" or "sample": what of v was written, for the results.
+std::string FinalText(const ModelFile& file);
 
 }  // namespace grbm::app

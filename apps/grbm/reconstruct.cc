@@ -5,6 +5,7 @@
 
 #include "grbm/core/npz.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/sampler/inpaint.h"
 #include "grbm/sampler/law.h"
@@ -41,6 +42,7 @@ Matrix Interleave(const Matrix& first, const Matrix& second, Index columns) {
 void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const std::string& out) {
   file.standardization.Invert(originals);
   file.standardization.Invert(results);
+  CheckFinite(file, results, "results");
   if (Ending(out) == ".npy") {
     WriteNpy(out, MakeTensor("", {results.rows(), results.cols()}, results.values()));
   } else {
@@ -51,7 +53,7 @@ void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const st
 
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
-  const ModelFile file = ReadModel(a.model);
+  const ModelFile file = OpenModel(a.model);
   CheckImages(a.out, file);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
@@ -83,22 +85,23 @@ std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
 
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
-  const ModelFile file = ReadModel(a.model);
-  CheckImages(a.out, file);
-  SamplerOptions options = file.sampler;
+  ModelFile file = ReadModel(a.model);
   // Nothing is adjusted here: at temperature 1 that costs the bias of a step, at others the law, which Gibbs has.
-  const bool other_law = options.temperature != 1 && LawOf(options).kind == Law::Kind::kJoint;
-  if (other_law && options.adjust != Adjust::kNone) options.method = Method::kGibbs;
-  options.adjust = Adjust::kNone;
-  ApplySet(options, a.assignments);
+  const bool other_law = file.sampler.temperature != 1 && LawOf(file.sampler).kind == Law::Kind::kJoint;
+  if (other_law && file.sampler.adjust != Adjust::kNone) file.sampler.method = Method::kGibbs;
+  file.sampler.adjust = Adjust::kNone;
+  ApplySet(file, a.model, a.assignments);
+  CheckImages(a.out, file);
+  WarnUnstable(file);
   const std::vector<bool> known = ReadMask(file, a.mask);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
-  const Matrix results = Inpaint(file.model, options, data, known, common.seed, pool);
+  const Matrix results = Inpaint(file.model, file.sampler, data, known, common.seed, pool);
   WriteBack(file, data, results, a.out);
   PrintResults(common, {{"inpainted", a.out},
                         {"count", std::int64_t{data.rows()}},
                         {"known_units", static_cast<std::int64_t>(std::ranges::count(known, true))},
+                        {"final", FinalText(file)},
                         {"mean_squared_error", MeanSquaredDifference(data, results)}});
   return 0;
 }

@@ -62,19 +62,16 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
 
 int Sample(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".gif"});
-  const ModelFile file = ReadModel(a.model);
+  std::vector<std::string> assignments = a.assignments;
+  if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("sampler.steps={}", a.steps));
+  const ModelFile file = OpenModel(a.model, assignments);
   CheckImages(a.out, file);
-  SamplerOptions options = file.sampler;
-  if (a.steps > 0) options.steps = a.steps;
-  ApplySet(options, a.assignments);
+  const SamplerOptions& options = file.sampler;
   const bool gif = Ending(a.out) == ".gif";
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
   ThreadPool pool(common.threads);
   Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
-  if (sampler.stability().unstable > 0) {
-    Tell("grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
-         sampler.stability().unstable);
-  }
+  WarnUnstable(file);
   Chains chains = NoiseChains(file.model, a.count, common.seed, pool);
   std::vector<Matrix> frames;
   {
@@ -85,13 +82,16 @@ int Sample(const Arguments& a, const Common& common) {
   Matrix last = FinalVisible(file.model, chains, options, pool);
   file.standardization.Invert(last);
   if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
+  for (const Matrix& frame : frames) CheckFinite(file, frame, "samples");
 
   if (Ending(a.out) == ".npy") {
     WriteArray(a.out, frames, a.every > 0);
   } else {
     WriteImages(a.out, file, frames, a.columns);
   }
-  PrintResults(common, {{"samples", a.out}, {"count", std::int64_t{a.count}}, {"steps", options.steps}});
+  PrintResults(
+      common,
+      {{"samples", a.out}, {"count", std::int64_t{a.count}}, {"steps", options.steps}, {"final", FinalText(file)}});
   return 0;
 }
 

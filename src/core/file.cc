@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -19,8 +20,8 @@ namespace grbm {
 
 namespace {
 
-// What a pipe or a device may deliver; files have a size of their own.
-constexpr std::size_t kMaxStream = std::size_t{1} << 30;
+// What a pipe may deliver; files have a size of their own.
+constexpr std::uint64_t kMaxStream = std::uint64_t{1} << 30;
 
 // Where a chain of symbolic links ends, whether or not a file is there.
 std::string FollowLinks(const std::string& path) {
@@ -86,28 +87,45 @@ void SyncFolder(const std::string& folder, const std::string& path) {
   }
 }
 
+// Whether the path names a descriptor of this process, so that opening it is no more than using what is open already.
+bool NamesDescriptor(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 }  // namespace
 
-std::string ReadFile(const std::string& path) {
-  const Descriptor file(path, O_RDONLY);
+std::string ReadFile(const std::string& path, const ReadPart& part) {
+  const bool descriptor = NamesDescriptor(path);
+  // A pipe without a writer, or a device that is not ready, must not hold the reader up before it is seen for what it is.
+  const Descriptor file(path, descriptor ? O_RDONLY : O_RDONLY | O_NONBLOCK | O_NOCTTY);
   if (!file.ok()) FailIo(path, "open", errno);
   struct stat info {};
   if (::fstat(file.get(), &info) != 0) FailIo(path, "read", errno);
   if (S_ISDIR(info.st_mode)) FailIo(path, "read", EISDIR);
   const bool regular = S_ISREG(info.st_mode);
+  if (!regular && !descriptor) throw IoError(fmt::format("{}: cannot read: not a regular file", path));
+  const auto size_known = regular ? static_cast<std::uint64_t>(info.st_size) : 0;
+  const std::uint64_t expected = size_known > part.offset ? size_known - part.offset : 0;
+  const std::uint64_t limit = std::min(part.max_bytes, regular ? part.max_bytes : kMaxStream);
+  const auto check_size = [&](std::uint64_t size) {
+    if (size <= limit) return;
+    throw IoError(fmt::format("{}: cannot read: more than the {} bytes that are allowed here", path, limit));
+  };
+  check_size(expected);
+  if (regular && part.offset > 0 && ::lseek(file.get(), static_cast<off_t>(part.offset), SEEK_SET) < 0) {
+    FailIo(path, "read", errno);
+  }
   try {
     // One byte more than the file should have: its end then shows without another buffer.
-    std::string contents(regular ? static_cast<std::size_t>(info.st_size) + 1 : 65536, '\0');
+    std::string contents(regular ? expected + 1 : 65536, '\0');
     std::size_t size = 0;
     for (;;) {
-      if (size == contents.size()) {
-        if (!regular && size >= kMaxStream) FailIo(path, "read more than 1 GiB of a stream", EFBIG);
-        contents.resize(2 * size);
-      }
+      if (size == contents.size()) contents.resize(2 * size);
       const ssize_t count = Retry([&] { return ::read(file.get(), contents.data() + size, contents.size() - size); });
       if (count < 0) FailIo(path, "read", errno);
       if (count == 0) break;
       size += static_cast<std::size_t>(count);
+      check_size(size);
     }
     contents.resize(size);
     return contents;

@@ -69,6 +69,35 @@ TEST_F(FileTest, ReadsFilesWhoseSizeIsNotKnown) {
   ::close(ends[0]);
 }
 
+// A pipe without a writer would hold a reader for ever, and /dev/zero never ends.
+TEST_F(FileTest, OnlyRegularFilesAreRead) {
+  ASSERT_EQ(::mkfifo(Path("fifo").c_str(), 0666), 0);
+  fs::create_symlink("fifo", Path("link"));
+  fs::create_symlink("/dev/zero", Path("zero"));
+  fs::create_symlink("loop", Path("loop"));
+  for (const char* name : {"fifo", "link", "zero"}) {
+    EXPECT_EQ(Message([&] { ReadFile(Path(name)); }), Path(name) + ": cannot read: not a regular file");
+  }
+  EXPECT_EQ(Message([&] { ReadFile("/dev/null"); }), "/dev/null: cannot read: not a regular file");
+  EXPECT_THAT(Message([&] { ReadFile(Path("loop")); }), HasSubstr("cannot open: Too many levels of symbolic links"));
+}
+
+TEST_F(FileTest, ReadsPartsAndNoMoreThanItsReaderCanBear) {
+  WriteFileAtomically(Path("a"), "0123456789");
+  EXPECT_EQ(ReadFile(Path("a"), {.offset = 4}), "456789");
+  EXPECT_EQ(ReadFile(Path("a"), {.offset = 10}), "");
+  EXPECT_EQ(ReadFile(Path("a"), {.offset = 11}), "");
+  EXPECT_EQ(ReadFile(Path("a"), {.max_bytes = 10}), "0123456789");
+  EXPECT_EQ(ReadFile(Path("a"), {.offset = 4, .max_bytes = 6}), "456789");
+  EXPECT_EQ(Message([&] { ReadFile(Path("a"), {.max_bytes = 9}); }),
+            Path("a") + ": cannot read: more than the 9 bytes that are allowed here");
+  // A file of a terabyte that takes no room: refused by its size, before memory is asked for.
+  WriteFileAtomically(Path("sparse"), "");
+  fs::resize_file(Path("sparse"), std::uintmax_t{1} << 40);
+  EXPECT_THAT(Message([&] { ReadFile(Path("sparse"), {.max_bytes = 1 << 20}); }), HasSubstr("more than the 1048576"));
+  EXPECT_THAT(Message([&] { ReadFile("/proc/self/status", {.max_bytes = 10}); }), HasSubstr("more than the 10 bytes"));
+}
+
 TEST_F(FileTest, ReadingFailsWithThePathAndTheReason) {
   EXPECT_EQ(Message([&] { ReadFile(Path("none")); }), Path("none") + ": cannot open: No such file or directory");
   EXPECT_EQ(Message([&] { ReadFile(folder_.string()); }), folder_.string() + ": cannot read: Is a directory");

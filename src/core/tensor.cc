@@ -145,6 +145,14 @@ const Tensor& GetTensor(const TensorFile& file, std::string_view name, std::span
   return *tensor;
 }
 
+void CheckFloating(const TensorFile& file, const Tensor& tensor) {
+  constexpr std::array<std::string_view, 4> kFloating = {"F32", "F64", "F16", "BF16"};
+  if (std::ranges::find(kFloating, tensor.dtype) != kFloating.end()) return;
+  throw DataError(
+      fmt::format("{}: tensor {} has dtype {}: allowed are F32, F64, F16 and BF16: convert it to one of them",
+                  file.source, Quoted(tensor.name), tensor.dtype));
+}
+
 void CopyFloats(const TensorFile& file, const Tensor& tensor, std::span<float> values) {
   GRBM_CHECK(ElementCount(tensor.shape) == static_cast<Index>(values.size()) &&
              ByteCount(tensor.dtype, tensor.shape) == static_cast<Index>(tensor.bytes.size()));

@@ -11,6 +11,7 @@
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/mixing.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/reach.h"
 #include "grbm/report/samples.h"
 #include "grbm/train/config.h"
 #include "store/options_json.h"
@@ -153,6 +154,7 @@ json MeasureMixingJson(Evaluation& evaluation) {
 }  // namespace
 
 json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
+  CheckReach(file.model, file.sampler.temperature, "model");
   json described = {{"visible", file.model.visible()}, {"hidden", file.model.hidden()}};
   const auto updates = file.provenance.find("updates");
   if (updates != file.provenance.end()) described["updates"] = updates->second;
@@ -199,6 +201,7 @@ json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& p
   ModelFile asked = file;
   asked.sampler.steps = options.steps;
   asked.sampler.temperature = options.temperature;
+  CheckReach(file.model, options.temperature, "samples");
   const auto start = std::chrono::steady_clock::now();
   json fresh = json::object();
   const auto seed = static_cast<std::uint64_t>(options.seed);

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 
+#include "dashboard/run_text.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/train/run.h"
@@ -18,7 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-constexpr std::size_t kMetricsPoints = 4000;
 constexpr std::size_t kMaxPictures = 1000;
 
 std::string Base64(std::string_view bytes) {
@@ -60,37 +59,10 @@ bool ParseNumber(std::string_view text, Number& number) {
 
 // The whole lines of a file from an offset on, and where they end.
 std::pair<std::string, std::uint64_t> ReadLines(const fs::path& path, std::uint64_t offset) {
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(static_cast<std::streamoff>(offset));
-  std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text = ReadFile(path.string(), {.offset = offset, .max_bytes = kMaxMetricsFile});
   const std::size_t end = text.rfind('\n');
   text.resize(end == std::string::npos ? 0 : end + 1);
   return {text, offset + text.size()};
-}
-
-// Lines of numbers as columns. Evaluations, which have a standard error, are all kept, and so is the last line.
-json Columns(std::string_view text) {
-  const auto lines = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  const std::size_t stride = (lines + kMetricsPoints - 1) / kMetricsPoints;
-  json columns = json::object();
-  std::size_t rows = 0;
-  for (std::size_t k = 0; !text.empty(); ++k) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(line.size() + 1);
-    if (k % stride != 0 && !text.empty() && line.find("_error\"") == std::string_view::npos) continue;
-    const json entry = json::parse(line, nullptr, false);
-    if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number()) continue;
-    for (const auto& [name, value] : entry.items()) {
-      json& column = columns[name];
-      while (column.size() < rows) column.push_back(nullptr);
-      column.push_back(value.is_number() ? value : json());
-    }
-    ++rows;
-  }
-  for (auto& column : columns) {
-    while (column.size() < rows) column.push_back(nullptr);
-  }
-  return columns;
 }
 
 std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
@@ -100,18 +72,7 @@ std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
   return update;
 }
 
-// What `grbm evaluate --json` printed, if it was kept: {metric: {score: {value, error, ...}}}.
-json ReadEvaluation(const RunFolder& run) {
-  const fs::path path = run.path / "evaluation.json";
-  json scores = json::object();
-  if (!run.Has(path)) return scores;
-  const json text = json::parse(ReadFile(path.string()), nullptr, false);
-  if (!text.is_object()) return scores;
-  for (const auto& [name, value] : text.items()) {
-    if (value.is_object()) scores[name] = value;
-  }
-  return scores;
-}
+std::string ReadSmall(const fs::path& path) { return ReadFile(path.string(), {.max_bytes = kMaxJsonFile}); }
 
 }  // namespace
 
@@ -154,7 +115,8 @@ json ReadMetrics(const RunFolder& run, const std::string& token) {
                        ParseNumber(std::string_view(token).substr(dash + 1), known.size) &&
                        known.inode == state->inode && known.size <= state->size;
   const auto [text, end] = ReadLines(path, goes_on ? known.size : 0);
-  return {{"token", fmt::format("{}-{}", state->inode, end)}, {"from_start", !goes_on}, {"columns", Columns(text)}};
+  return {
+      {"token", fmt::format("{}-{}", state->inode, end)}, {"from_start", !goes_on}, {"columns", MetricColumns(text)}};
 }
 
 std::optional<fs::path> PicturePath(const RunFolder& run, std::string_view update) {
@@ -181,10 +143,10 @@ json ListPictures(const RunFolder& run, Pictures pictures) {
     if (!path) continue;
     json picture = {{"update", update}};
     if (path->extension() == ".json") {
-      picture["points"] = json::parse(ReadFile(path->string()), nullptr, false);
-      if (!picture["points"].is_array()) continue;
+      picture["points"] = PicturePoints(ReadSmall(*path));
+      if (picture["points"].is_null()) continue;
     } else if (pictures == Pictures::kInside) {
-      picture["image"] = PngUri(ReadFile(path->string()));
+      picture["image"] = PngUri(ReadFile(path->string(), {.max_bytes = kMaxPictureFile}));
     } else {
       picture["image"] = fmt::format("pictures/{}", update);
     }
@@ -203,11 +165,10 @@ json DescribeRun(const RunFolder& run, Pictures pictures) {
   }
   RunRequest request = ReadRun(folder);
   json described = {{"name", run.name}, {"seed", request.seed}};
-  const json manifest = json::parse(ReadFile(ManifestPath(folder)), nullptr, false);
-  described["manifest"] = manifest;
-  std::uint64_t rows = 0;
-  if (manifest.contains("data") && manifest["data"].is_object()) rows = manifest["data"].value("rows", rows);
-  described["total"] = TotalUpdates(request.config.train, rows);
+  const std::string manifest_path = ManifestPath(folder);
+  const ManifestText manifest = ReadManifestText(ReadSmall(manifest_path), manifest_path);
+  described["manifest"] = manifest.object;
+  described["total"] = TotalUpdates(request.config.train, manifest.rows);
   for (const Config::Section& section : request.config.Sections()) {
     json& values = described["settings"][std::string(section.name)];
     for (const Field& field : section.fields) {
@@ -216,7 +177,8 @@ json DescribeRun(const RunFolder& run, Pictures pictures) {
   }
   described["metrics"] = ReadMetrics(run, "");
   described["pictures"] = ListPictures(run, pictures);
-  described["evaluation"] = ReadEvaluation(run);
+  const fs::path evaluation = run.path / "evaluation.json";
+  described["evaluation"] = run.Has(evaluation) ? EvaluationScores(ReadSmall(evaluation)) : json::object();
   return described;
 }
 

@@ -73,10 +73,12 @@ Dataset::Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape sha
   *this = Dataset(InMemory(std::move(values), true, rows, visible, shape, std::move(source)), std::move(labels));
 }
 
-Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels) {
+Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels, bool is_16bit) {
   const Index rows = values.rows();
   const Index visible = values.cols();
-  *this = Dataset(InMemory(std::move(values), false, rows, visible, shape, std::move(source)), std::move(labels));
+  Storage storage = InMemory(std::move(values), false, rows, visible, shape, std::move(source));
+  storage.is_16bit = is_16bit;
+  *this = Dataset(std::move(storage), std::move(labels));
 }
 
 const Dataset::Storage& Dataset::storage() const {

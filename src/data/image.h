@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "grbm/data/image.h"
 
@@ -12,11 +14,24 @@ namespace grbm {
 bool IsPng(std::string_view bytes);
 bool IsJpeg(std::string_view bytes);
 
-// An image of a PNG or JPEG file, by its first bytes. Palettes become colours, 16 bits 8, and transparency is left out.
-// Throws DataError, opened by `path`, for anything that is not a whole, valid image of at most 2^26 pixels.
-Image DecodeImage(std::string_view bytes, const std::string& path);
-Image DecodePng(std::string_view bytes, const std::string& path);
-Image DecodeJpeg(std::string_view bytes, const std::string& path);
+// The values of an image, channels last: of 8 bits as they are, of 16 bits as floats on the same scale, 0 to 255 in steps
+// of 1/257.
+struct DecodedImage {
+  ImageShape shape;
+  std::variant<std::vector<std::uint8_t>, std::vector<float>> values;
+
+  bool is_16bit() const { return values.index() == 1; }
+};
+
+// An image of a PNG or JPEG file, by its first bytes. Palettes become colours, fewer bits 8, and an alpha channel that is
+// opaque everywhere is left out. Throws DataError, opened by `path`, for transparent pixels, and for anything that is not
+// a whole, valid image of at most 2^26 pixels.
+DecodedImage DecodeImage(std::string_view bytes, const std::string& path);
+DecodedImage DecodePng(std::string_view bytes, const std::string& path);
+DecodedImage DecodeJpeg(std::string_view bytes, const std::string& path);
+
+// In 8 bits, rounded.
+Image To8Bit(const DecodedImage& decoded);
 
 // Throws DataError where the size is 0 or above 2^26 pixels.
 void CheckImageSize(std::uint64_t width, std::uint64_t height, const std::string& path);
@@ -29,5 +44,6 @@ ImageShape TransformedShape(const ImageShape& shape, Index crop, Index resize, c
 // number of pixels goes, the right and bottom lose one more. Resizing is by a triangle filter as wide as the reduction
 // asks for (antialiased), on the values as they are: no gamma.
 void TransformImage(const std::uint8_t* values, const ImageShape& shape, Index crop, Index resize, std::uint8_t* out);
+void TransformImage(const float* values, const ImageShape& shape, Index crop, Index resize, float* out);
 
 }  // namespace grbm

@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <span>
 #include <system_error>
+#include <type_traits>
 
 #include "core/bytes.h"
 #include "data/image.h"
@@ -75,6 +78,83 @@ std::string SizeText(const ImageShape& shape) {
   return fmt::format("{} × {} pixels of {} channel{}", shape.width, shape.height, shape.channels,
                      shape.channels == 1 ? "" : "s");
 }
+
+// The values of an image as bytes or floats. Nothing where it has more bits than a byte.
+template <typename Value>
+const Value* ValuesAs(const DecodedImage& image, std::vector<Value>& space) {
+  if (const auto* same = std::get_if<std::vector<Value>>(&image.values)) return same->data();
+  if constexpr (std::is_same_v<Value, float>) {
+    const auto& bytes = std::get<std::vector<std::uint8_t>>(image.values);
+    space.assign(bytes.begin(), bytes.end());
+    return space.data();
+  }
+  return nullptr;
+}
+
+// Decodes the images of a folder, each cropped and resized, in parallel.
+class FolderReader {
+ public:
+  FolderReader(const std::string& folder, const std::vector<std::string>& names, Index crop, Index resize,
+               ThreadPool& pool, const LoadProgress& progress)
+      : folder_(folder),
+        names_(names),
+        crop_(crop),
+        resize_(resize),
+        pool_(pool),
+        progress_(progress),
+        first_(Decode(0)),
+        shape_(TransformedShape(first_.shape, crop, resize, Path(0))) {}
+
+  const ImageShape& shape() const { return shape_; }
+  bool first_is_16bit() const { return first_.is_16bit(); }
+
+  // All images into `values`, one after the other. False where one has more bits than a Value.
+  template <typename Value>
+  bool Read(std::span<Value> values) {
+    const auto count = static_cast<Index>(names_.size());
+    std::atomic<bool> fits = true;
+    const auto place = [&](const DecodedImage& image, Index i) {
+      if (!Place(image, i, values.data() + shape_.size() * i)) fits = false;
+    };
+    place(first_, 0);
+    for (Index done = 1; done < count && fits;) {
+      if (progress_) progress_(done, count);
+      const Index block = std::min(kBlock, count - done);
+      pool_.ParallelFor(block, [&](Index i) { place(Decode(done + i), done + i); });
+      done += block;
+    }
+    if (progress_ && fits) progress_(count, count);
+    return fits;
+  }
+
+ private:
+  std::string Path(Index i) const { return Join(folder_, names_[static_cast<std::size_t>(i)]); }
+  DecodedImage Decode(Index i) const { return DecodeImage(MapFile(Path(i)).bytes, Path(i)); }
+
+  template <typename Value>
+  bool Place(const DecodedImage& image, Index i, Value* out) const {
+    const ImageShape found = TransformedShape(image.shape, crop_, resize_, Path(i));
+    if (found != shape_) {
+      throw DataError(fmt::format("{}: {}: expected are {}, as the first image {} has{}", Path(i), SizeText(found),
+                                  SizeText(shape_), names_[0],
+                                  found.channels == shape_.channels ? ": use data.crop or data.resize" : ""));
+    }
+    std::vector<Value> space;
+    const Value* values = ValuesAs(image, space);
+    if (values == nullptr) return false;
+    TransformImage(values, image.shape, crop_, resize_, out);
+    return true;
+  }
+
+  const std::string& folder_;
+  const std::vector<std::string>& names_;
+  Index crop_;
+  Index resize_;
+  ThreadPool& pool_;
+  const LoadProgress& progress_;
+  DecodedImage first_;
+  ImageShape shape_;
+};
 
 }  // namespace
 
@@ -146,31 +226,16 @@ std::vector<std::string> SelectSplit(const std::string& folder, std::vector<std:
 Dataset LoadImages(const std::string& folder, const std::vector<std::string>& names, Index crop, Index resize,
                    ThreadPool& pool, const LoadProgress& progress) {
   GRBM_CHECK(!names.empty());
-  const auto path = [&](Index i) { return Join(folder, names[static_cast<std::size_t>(i)]); };
-  const auto decode = [&](Index i) { return DecodeImage(MapFile(path(i)).bytes, path(i)); };
-
-  const Image first = decode(0);
-  const ImageShape shape = TransformedShape(first.shape(), crop, resize, path(0));
-  const auto count = static_cast<Index>(names.size());
-  std::vector<std::uint8_t> values(static_cast<std::size_t>(shape.size() * count));
-  const auto place = [&](const Image& image, Index i) {
-    const ImageShape found = TransformedShape(image.shape(), crop, resize, path(i));
-    if (found != shape) {
-      throw DataError(fmt::format("{}: {}: expected are {}, as the first image {} has{}", path(i), SizeText(found),
-                                  SizeText(shape), names[0],
-                                  found.channels == shape.channels ? ": use data.crop or data.resize" : ""));
-    }
-    TransformImage(image.pixels.data(), image.shape(), crop, resize, values.data() + shape.size() * i);
-  };
-  place(first, 0);
-  for (Index done = 1; done < count;) {
-    if (progress) progress(done, count);
-    const Index block = std::min(kBlock, count - done);
-    pool.ParallelFor(block, [&](Index i) { place(decode(done + i), done + i); });
-    done += block;
+  FolderReader reader(folder, names, crop, resize, pool, progress);
+  const Index visible = reader.shape().size();
+  const Index count = static_cast<Index>(names.size());
+  if (!reader.first_is_16bit()) {
+    std::vector<std::uint8_t> values(static_cast<std::size_t>(visible * count));
+    if (reader.Read<std::uint8_t>(values)) return {std::move(values), visible, reader.shape(), folder};
   }
-  if (progress) progress(count, count);
-  return {std::move(values), shape.size(), shape, folder};
+  Matrix values(count, visible);
+  reader.Read<float>(values.values());
+  return {std::move(values), reader.shape(), folder, {}, true};
 }
 
 Dataset TransformImages(const Dataset& data, Index crop, Index resize, ThreadPool& pool) {

@@ -16,9 +16,12 @@
 namespace grbm {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::FloatEq;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 std::string MakeJpeg(int width, int height, int channels, std::uint8_t value, J_COLOR_SPACE space = JCS_UNKNOWN) {
   jpeg_compress_struct info{};
@@ -44,21 +47,67 @@ std::string MakeJpeg(int width, int height, int channels, std::uint8_t value, J_
   return out;
 }
 
+Image Decode(const std::string& bytes) {
+  const DecodedImage decoded = DecodeImage(bytes, "a");
+  EXPECT_FALSE(decoded.is_16bit());
+  return To8Bit(decoded);
+}
+
 TEST(Png, ReadsEveryKindAsGreyOrColour) {
-  const Image grey = DecodeImage(MakeGreyPng(3, 2), "a");
+  const Image grey = Decode(MakeGreyPng(3, 2));
   EXPECT_EQ(grey.shape(), (ImageShape{2, 3, 1}));
   EXPECT_EQ(grey.pixels, Ramp(6));
-  const Image colour = DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_RGB, Ramp(6)), "a");
+  const Image colour = Decode(MakePng(2, 1, PNG_COLOR_TYPE_RGB, Ramp(6)));
   EXPECT_EQ(colour.shape(), (ImageShape{1, 2, 3}));
   EXPECT_EQ(colour.pixels, Ramp(6));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_RGB_ALPHA, Ramp(8)), "a").pixels, ElementsAre(0, 1, 2, 4, 5, 6));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY_ALPHA, Ramp(4)), "a").pixels, ElementsAre(0, 2));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {1, 0}), "a").pixels, ElementsAre(4, 5, 6, 1, 2, 3));
-  EXPECT_THAT(DecodeImage(MakePng(8, 1, PNG_COLOR_TYPE_GRAY, {0x81}, 1), "a").pixels,
-              ElementsAre(255, 0, 0, 0, 0, 0, 0, 255));
-  EXPECT_THAT(DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY, {0x80, 0x80, 0xff, 0xff}, 16), "a").pixels,
-              ElementsAre(128, 255));
-  EXPECT_EQ(DecodeImage(MakePng(9, 7, PNG_COLOR_TYPE_GRAY, Ramp(63), 8, PNG_INTERLACE_ADAM7), "a").pixels, Ramp(63));
+  EXPECT_THAT(Decode(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {1, 0})).pixels, ElementsAre(4, 5, 6, 1, 2, 3));
+  EXPECT_THAT(Decode(MakePng(8, 1, PNG_COLOR_TYPE_GRAY, {0x81}, 1)).pixels, ElementsAre(255, 0, 0, 0, 0, 0, 0, 255));
+  EXPECT_EQ(Decode(MakePng(9, 7, PNG_COLOR_TYPE_GRAY, Ramp(63), 8, PNG_INTERLACE_ADAM7)).pixels, Ramp(63));
+}
+
+TEST(Png, AnAlphaChannelIsLeftOutWhereItIsOpaqueAndRefusedElsewhere) {
+  EXPECT_THAT(Decode(MakePng(2, 1, PNG_COLOR_TYPE_RGB_ALPHA, {0, 1, 2, 255, 4, 5, 6, 255})).pixels,
+              ElementsAre(0, 1, 2, 4, 5, 6));
+  EXPECT_THAT(Decode(MakePng(2, 1, PNG_COLOR_TYPE_GRAY_ALPHA, {7, 255, 9, 255})).pixels, ElementsAre(7, 9));
+  EXPECT_THAT(
+      DataMessage([] {
+        DecodeImage(MakePng(1, 2, PNG_COLOR_TYPE_GRAY_ALPHA, {7, 255, 9, 254}), "a.png");
+      }),
+      AllOf(StartsWith("a.png: the pixel at row 1, column 0 (counted from 0) is transparent"), HasSubstr("-flatten")));
+  EXPECT_THAT(DataMessage([] {
+                DecodeImage(MakePng(1, 1, PNG_COLOR_TYPE_RGB_ALPHA, {1, 2, 3, 0}), "a");
+              }),
+              HasSubstr("is transparent"));
+  // The colour 4, 5, 6 of the palette: half transparent.
+  const png_byte alphas[] = {255, 128};
+  EXPECT_THAT(DataMessage([&] {
+                DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {0, 1}, 8, PNG_INTERLACE_NONE, alphas), "a");
+              }),
+              HasSubstr("row 0, column 1 (counted from 0) is transparent"));
+  EXPECT_THAT(Decode(MakePng(2, 1, PNG_COLOR_TYPE_PALETTE, {0, 0}, 8, PNG_INTERLACE_NONE, alphas)).pixels,
+              ElementsAre(1, 2, 3, 1, 2, 3));
+}
+
+TEST(Png, SixteenBitsAreKeptOnTheScaleOfEight) {
+  // Every value of 8 bits, written as 16: the same number. The least step of 16 bits is 1/257.
+  std::vector<std::uint8_t> words;
+  for (int v = 0; v < 256; ++v) words.insert(words.end(), {static_cast<std::uint8_t>(v), static_cast<std::uint8_t>(v)});
+  const DecodedImage same = DecodeImage(MakePng(16, 16, PNG_COLOR_TYPE_GRAY, words, 16), "a");
+  ASSERT_TRUE(same.is_16bit());
+  EXPECT_EQ(same.shape, (ImageShape{16, 16, 1}));
+  const auto& values = std::get<1>(same.values);
+  for (std::size_t v = 0; v < 256; ++v) EXPECT_EQ(values[v], static_cast<float>(v));
+  EXPECT_EQ(To8Bit(same).pixels, Ramp(256));
+  const DecodedImage fine = DecodeImage(MakePng(2, 1, PNG_COLOR_TYPE_GRAY, {0x80, 0x80, 0x80, 0x81}, 16), "a");
+  EXPECT_THAT(std::get<1>(fine.values), ElementsAre(128, FloatEq(32897.0f / 257)));
+  // Colour, with an opaque alpha channel.
+  const DecodedImage colour =
+      DecodeImage(MakePng(1, 1, PNG_COLOR_TYPE_RGB_ALPHA, {0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff}, 16), "a");
+  EXPECT_THAT(std::get<1>(colour.values), ElementsAre(0, FloatEq(1.0f / 257), 255));
+  EXPECT_THAT(DataMessage([] {
+                DecodeImage(MakePng(1, 1, PNG_COLOR_TYPE_GRAY_ALPHA, {1, 1, 0xff, 0xfe}, 16), "a");
+              }),
+              HasSubstr("is transparent"));
 }
 
 TEST(Png, SurvivesDamage) {
@@ -69,10 +118,10 @@ TEST(Png, SurvivesDamage) {
 }
 
 TEST(Jpeg, ReadsGreyAndColour) {
-  const Image grey = DecodeImage(MakeJpeg(5, 3, 1, 128), "a");
+  const Image grey = Decode(MakeJpeg(5, 3, 1, 128));
   EXPECT_EQ(grey.shape(), (ImageShape{3, 5, 1}));
   EXPECT_THAT(grey.pixels, Each(128));
-  const Image colour = DecodeImage(MakeJpeg(5, 3, 3, 128), "a");
+  const Image colour = Decode(MakeJpeg(5, 3, 3, 128));
   EXPECT_EQ(colour.shape(), (ImageShape{3, 5, 3}));
   EXPECT_THAT(colour.pixels, Each(128));
   EXPECT_THAT(DataMessage([] { DecodeImage(MakeJpeg(5, 3, 4, 128, JCS_CMYK), "a.jpg"); }),
@@ -99,13 +148,17 @@ TEST(DecodeImage, RefusesWhatIsNoImageAndWhatIsTooLarge) {
             "a.png: byte 0: 'GIF89a..': neither a PNG nor a JPEG image: remove the file or convert it");
   EXPECT_THAT(DataMessage([] { DecodeImage("", "a.png"); }), HasSubstr("neither a PNG nor a JPEG"));
   // A header of 100000 × 100000 pixels with a right checksum, and nothing behind it.
-  std::string png = MakeGreyPng(5, 4);
-  const std::string size = {0, 1, '\x86', '\xa0'};
-  png.replace(16, 8, size + size);
-  const auto crc = static_cast<std::uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(png.data() + 12), 17));
-  for (std::size_t i = 0; i < 4; ++i) png[29 + i] = static_cast<char>(crc >> (24 - 8 * i) & 0xff);
-  EXPECT_EQ(DataMessage([&] { DecodeImage(png, "a.png"); }),
+  const auto claim = [](const std::string& size) {
+    std::string png = MakeGreyPng(5, 4);
+    png.replace(16, 8, size + size);
+    const auto crc = static_cast<std::uint32_t>(::crc32(0, reinterpret_cast<const Bytef*>(png.data() + 12), 17));
+    for (std::size_t i = 0; i < 4; ++i) png[29 + i] = static_cast<char>(crc >> (24 - 8 * i) & 0xff);
+    return DataMessage([&] { DecodeImage(png, "a.png"); });
+  };
+  EXPECT_EQ(claim({0, 1, '\x86', '\xa0'}),
             "a.png: an image of 100000 × 100000 pixels: allowed are 1 to 67108864 pixels in all");
+  // Deflate cannot make 8000 × 8000 pixels of so few bytes: no memory is spent on them.
+  EXPECT_THAT(claim({0, 0, '\x1f', '\x40'}), HasSubstr("bytes cannot hold 8000 × 8000 pixels: truncated?"));
 }
 
 std::vector<std::uint8_t> Transform(const std::vector<std::uint8_t>& values, ImageShape shape, Index crop,

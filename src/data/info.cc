@@ -1,5 +1,7 @@
 #include "grbm/data/info.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
 
 #include "data/moments.h"
@@ -14,7 +16,7 @@ DataInfo Describe(const Dataset& data) {
   info.rows = data.rows();
   info.visible = data.visible();
   info.shape = data.shape();
-  info.dtype = data.is_8bit() ? "u8" : "f32";
+  info.dtype = data.bits() == 32 ? "f32" : fmt::format("u{}", data.bits());
   const UnitMoments units = ComputeMoments(data);
   const PooledMoments all = Pool(units, 0, 1);
   info.min = double{all.min};

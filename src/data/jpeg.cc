@@ -73,7 +73,7 @@ bool ReadPixels(Decoder* decoder, unsigned char* out) {
 
 }  // namespace
 
-Image DecodeJpeg(std::string_view bytes, const std::string& path) {
+DecodedImage DecodeJpeg(std::string_view bytes, const std::string& path) {
   Decoder decoder;
   const auto refuse = [&] { throw DataError(fmt::format("{}: damaged JPEG image: {}", path, decoder.errors.message)); };
   if (!ReadHeader(&decoder, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size())) refuse();
@@ -82,10 +82,10 @@ Image DecodeJpeg(std::string_view bytes, const std::string& path) {
     throw DataError(fmt::format("{}: a JPEG image of {} components: allowed are 1 (grey) and 3 (colour): convert it",
                                 path, decoder.info.num_components));
   }
-  Image image{
-      Index{decoder.info.image_height}, Index{decoder.info.image_width}, Index{decoder.info.num_components}, {}};
-  image.pixels.resize(static_cast<std::size_t>(image.shape().size()));
-  if (!ReadPixels(&decoder, image.pixels.data())) refuse();
+  DecodedImage image;
+  image.shape = {Index{decoder.info.image_height}, Index{decoder.info.image_width}, Index{decoder.info.num_components}};
+  std::vector<std::uint8_t>& values = image.values.emplace<0>(static_cast<std::size_t>(image.shape.size()));
+  if (!ReadPixels(&decoder, values.data())) refuse();
   return image;
 }
 

@@ -11,6 +11,7 @@
 #include "core/hostile_test.h"
 #include "data/test_files.h"
 #include "data/test_images.h"
+#include "grbm/data/info.h"
 #include "grbm/data/options.h"
 
 namespace grbm {
@@ -18,6 +19,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 class ImageFolder : public FolderTest {
@@ -55,6 +57,38 @@ TEST_F(ImageFolder, AnyNumberOfThreadsGivesTheSame) {
   EXPECT_TRUE(std::ranges::is_sorted(seen));
   EXPECT_EQ(a.ReadAll(), LoadDataset(options, three).ReadAll());
   EXPECT_EQ(a.shape(), (ImageShape{4, 4, 1}));
+}
+
+// The picture 0, 1, ..., of 8 or of 16 bits: the same values, also where it is cut out of a larger one.
+TEST_F(ImageFolder, OfSixteenBitsHasTheValuesOfEightAndMore) {
+  std::vector<std::uint8_t> words;
+  for (const std::uint8_t v : Ramp(16)) words.insert(words.end(), {v, v});
+  Put("8/a.png", MakeGreyPng(4, 4));
+  Put("16/a.png", MakePng(4, 4, PNG_COLOR_TYPE_GRAY, words, 16));
+  for (const char* name : {"a.png", "c.png"}) Put(std::string("both/") + name, MakeGreyPng(4, 4));
+  Put("both/b.png", MakePng(4, 4, PNG_COLOR_TYPE_GRAY, words, 16));
+  for (const std::int64_t crop : {0, 2}) {
+    const Dataset eight = LoadDataset({.source = Path("8"), .crop = crop});
+    const Dataset sixteen = LoadDataset({.source = Path("16"), .crop = crop});
+    const Dataset both = LoadDataset({.source = Path("both"), .crop = crop});
+    EXPECT_EQ(eight.bits(), 8);
+    EXPECT_EQ(sixteen.bits(), 16);
+    EXPECT_EQ(both.bits(), 16);
+    EXPECT_EQ(sixteen.shape(), eight.shape());
+    const Matrix values = eight.ReadAll();
+    EXPECT_THAT(sixteen.ReadAll().values(), ElementsAreArray(values.values()));
+    for (Index r = 0; r < 3; ++r) EXPECT_THAT(both.Read(r, 1).values(), ElementsAreArray(values.values()));
+  }
+  // Resized without rounding: within half a step of the 8-bit result.
+  const Matrix small = LoadDataset({.source = Path("16"), .resize = 3}).ReadAll();
+  const Matrix rounded = LoadDataset({.source = Path("8"), .resize = 3}).ReadAll();
+  bool fractions = false;
+  for (Index i = 0; i < 9; ++i) {
+    EXPECT_NEAR(small(0, i), rounded(0, i), 0.51);
+    fractions = fractions || small(0, i) != std::round(small(0, i));
+  }
+  EXPECT_TRUE(fractions);
+  EXPECT_EQ(Describe(LoadDataset({.source = Path("16")})).dtype, "u16");
 }
 
 TEST_F(ImageFolder, ErrorsNameTheImage) {

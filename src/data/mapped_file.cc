@@ -28,7 +28,7 @@ FileBytes MapFile(const std::string& path) {
   struct stat info {};
   // What cannot be mapped goes through ReadFile, whose messages are then the only ones.
   if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return ReadWhole(path);
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return ReadWhole(path);
   // Again, of the file that was opened.
   if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) {

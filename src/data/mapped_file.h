@@ -12,7 +12,7 @@ struct FileBytes {
   std::string_view bytes;  // valid while `owner` lives
 };
 
-// The file's bytes: mapped where it is a regular file, read otherwise (a pipe). Throws IoError with the path and the
+// The file's bytes: mapped where it is a regular file, otherwise by ReadFile, which refuses most of the rest. Throws IoError with the path and the
 // system's reason.
 FileBytes MapFile(const std::string& path);
 

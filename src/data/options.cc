@@ -28,10 +28,10 @@ std::vector<Field> DataOptions::Fields() {
       {"standardize", MakeChoice(standardize, {"channel", "pixel", "none"}),
        "what shares one mean and deviation: a colour channel (all values, where rows are not images), each pixel or "
        "column by itself, or nothing: values as they are"},
-      {"crop", &crop, "8-bit images: keep the centre of so many pixels a side; 0 keeps all", {.min = 0, .max = 65535}},
+      {"crop", &crop, "images: keep the centre of so many pixels a side; 0 keeps all", {.min = 0, .max = 65535}},
       {"resize",
        &resize,
-       "8-bit images: change the size to so many pixels a side, after the crop; 0 keeps it",
+       "images: change the size to so many pixels a side, after the crop; 0 keeps it",
        {.min = 0, .max = 8192}},
       {"subset",
        &subset,

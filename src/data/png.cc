@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 #include <png.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
+#include <limits>
+#include <utility>
 
-#include "core/bytes.h"
 #include "data/image.h"
 #include "grbm/core/error.h"
 
@@ -45,6 +45,9 @@ class Reader {
       throw std::bad_alloc();
     }
     png_set_read_fn(png_, &source, ReadBytes);
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+    png_set_crc_action(png_, PNG_CRC_QUIET_USE, PNG_CRC_QUIET_USE);  // or a fuzzer would see little of what is behind
+#endif
   }
   ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
   Reader(const Reader&) = delete;
@@ -58,13 +61,17 @@ class Reader {
   png_infop info_ = nullptr;
 };
 
-// Both return false after an error, which then is in the source's message.
+// All return false after an error, which then is in the source's message.
 bool ReadHeader(png_structp png, png_infop info) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_read_info(png, info);
-  png_set_expand(png);    // palettes to colours, fewer bits to 8
-  png_set_scale_16(png);  // 16 bits to 8
-  png_set_strip_alpha(png);
+  return true;
+}
+
+bool Expand(png_structp png, png_infop info) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_expand(png);  // palettes to colours, fewer bits to 8, transparent colours to an alpha channel
+  png_set_swap(png);    // 16 bits in this machine's order
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
   return true;
@@ -77,9 +84,37 @@ bool ReadPixels(png_structp png, png_bytepp rows) {
   return true;
 }
 
+// Deflate makes at most 1032 bytes of one: a header that claims more pixels than that is refused before they get memory.
+constexpr std::uint64_t kMaxRatio = 1032;
+
+// The opaque values of rows of `channels` elements, without the alpha channel where there is one.
+template <typename Element, typename Value>
+std::vector<Value> TakeValues(const std::vector<png_byte>& bytes, const ImageShape& shape, std::size_t channels,
+                              Value (*convert)(Element), const std::string& path) {
+  const auto kept = static_cast<std::size_t>(shape.channels);
+  const auto pixels = static_cast<std::size_t>(shape.height * shape.width);
+  std::vector<Value> values(pixels * kept);
+  const auto element = [&](std::size_t index) {
+    Element value;
+    std::memcpy(&value, bytes.data() + index * sizeof(Element), sizeof(Element));
+    return value;
+  };
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < kept; ++c) values[p * kept + c] = convert(element(p * channels + c));
+    if (kept != channels && element(p * channels + kept) != std::numeric_limits<Element>::max()) {
+      const auto width = static_cast<std::size_t>(shape.width);
+      throw DataError(
+          fmt::format("{}: the pixel at row {}, column {} (counted from 0) is transparent: allowed are opaque images: "
+                      "put it on a background first, for instance by 'convert {} -background black -flatten out.png'",
+                      path, p / width, p % width, path));
+    }
+  }
+  return values;
+}
+
 }  // namespace
 
-Image DecodePng(std::string_view bytes, const std::string& path) {
+DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
   Source source;
   source.bytes = bytes;
   const auto refuse = [&] {
@@ -87,18 +122,36 @@ Image DecodePng(std::string_view bytes, const std::string& path) {
   };
   const Reader reader(source);
   if (!ReadHeader(reader.png(), reader.info())) refuse();
-  const png_uint_32 width = png_get_image_width(reader.png(), reader.info());
-  const png_uint_32 height = png_get_image_height(reader.png(), reader.info());
-  const int channels = png_get_channels(reader.png(), reader.info());
+  const std::uint64_t width = png_get_image_width(reader.png(), reader.info());
+  const std::uint64_t height = png_get_image_height(reader.png(), reader.info());
   CheckImageSize(width, height, path);
+  const std::uint64_t stored = png_get_rowbytes(reader.png(), reader.info());
+  if (stored * height > kMaxRatio * bytes.size()) {
+    throw DataError(fmt::format("{}: damaged PNG image: {} bytes cannot hold {} × {} pixels: truncated?", path,
+                                bytes.size(), width, height));
+  }
+  if (!Expand(reader.png(), reader.info())) refuse();
+  const auto channels = std::size_t{png_get_channels(reader.png(), reader.info())};
+  const bool is_16bit = png_get_bit_depth(reader.png(), reader.info()) == 16;
   const std::size_t row_size = png_get_rowbytes(reader.png(), reader.info());
-  GRBM_CHECK((channels == 1 || channels == 3) && row_size == std::size_t{width} * static_cast<std::size_t>(channels));
+  GRBM_CHECK(channels >= 1 && channels <= 4 && row_size == width * channels * (is_16bit ? 2 : 1));
 
-  Image image{Index{height}, Index{width}, Index{channels}, {}};
-  image.pixels.resize(static_cast<std::size_t>(image.shape().size()));
+  std::vector<png_byte> pixels(row_size * height);
   std::vector<png_bytep> rows(height);
-  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = image.pixels.data() + y * row_size;
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels.data() + y * row_size;
   if (!ReadPixels(reader.png(), rows.data())) refuse();
+
+  DecodedImage image;
+  image.shape = {static_cast<Index>(height), static_cast<Index>(width), channels <= 2 ? 1 : 3};
+  if (is_16bit) {
+    image.values = TakeValues<std::uint16_t, float>(
+        pixels, image.shape, channels, [](std::uint16_t x) { return static_cast<float>(x) / 257.0f; }, path);
+  } else if (channels == 1 || channels == 3) {
+    image.values = std::move(pixels);
+  } else {
+    image.values = TakeValues<std::uint8_t, std::uint8_t>(
+        pixels, image.shape, channels, [](std::uint8_t x) { return x; }, path);
+  }
   return image;
 }
 

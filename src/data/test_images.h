@@ -18,8 +18,9 @@ inline std::vector<std::uint8_t> Ramp(Index size, int start = 0) {
 }
 
 // By libpng's own high-level writer. values: rows of packed elements of `depth` bits.
+// alphas: of the two colours of a palette.
 inline std::string MakePng(int width, int height, int color, const std::vector<std::uint8_t>& values, int depth = 8,
-                           int interlace = PNG_INTERLACE_NONE) {
+                           int interlace = PNG_INTERLACE_NONE, const png_byte* alphas = nullptr) {
   std::string out;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
   png_infop info = png_create_info_struct(png);
@@ -33,6 +34,7 @@ inline std::string MakePng(int width, int height, int color, const std::vector<s
                PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
   const png_color palette[] = {{1, 2, 3}, {4, 5, 6}};
   if (color == PNG_COLOR_TYPE_PALETTE) png_set_PLTE(png, info, palette, 2);
+  if (alphas != nullptr) png_set_tRNS(png, info, alphas, 2, nullptr);
   const std::size_t stride = values.size() / static_cast<std::size_t>(height);
   std::vector<png_bytep> rows;
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {

@@ -11,6 +11,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/reach.h"
 
 namespace grbm {
 
@@ -27,6 +28,7 @@ void CheckFits(const ModelFile& file, const Dataset& data) {
 Evaluation::Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress)
     : request_(std::move(request)), pool_(pool), progress_(std::move(progress)), law_(file().Tempered()) {
   CheckFits(file(), request_.data);
+  CheckReach(file().model, file().sampler.temperature, "model");
   if (request_.held_out) CheckFits(file(), *request_.held_out);
 }
 
@@ -43,12 +45,14 @@ const Matrix& Evaluation::held_out() {
 Matrix Evaluation::InModelUnits(const Matrix& rows) const {
   Matrix out = rows;
   file().standardization.Apply(out);
+  CheckReach(file().model, out, "data");
   return out;
 }
 
 const Matrix& Evaluation::samples() {
   if (!samples_) {
     samples_ = DrawSamples(file(), request_.samples, PartSeed(request_.seed, Part::kSamples), pool_, progress_);
+    CheckFinite(file(), *samples_, "samples");
   }
   return *samples_;
 }

@@ -163,6 +163,14 @@ fs::path CacheFolder(const std::string& cache_dir) {
   return folder;
 }
 
+void RoundToPixels(const Matrix& images, MatrixView<std::uint8_t> out) {
+  for (Index i = 0; i < out.rows(); ++i) {
+    std::ranges::transform(images.row(i), out.row(i).begin(), [](float value) {
+      return static_cast<std::uint8_t>(std::nearbyint(std::clamp(value, 0.0f, 255.0f)));
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<Field> FidOptions::Fields() {
@@ -175,15 +183,12 @@ std::vector<Field> FidOptions::Fields() {
 }
 
 ImageSource DataImages(const Dataset& data) {
-  if (!data.is_8bit() || !data.shape().known()) {
+  if (data.bits() > 16 || !data.shape().known()) {
     throw DataError(
-        fmt::format("{}: Inception distances need images of 8 bits, and these rows are not", data.source()));
+        fmt::format("{}: Inception distances need images of 8 or 16 bits, and these rows are not", data.source()));
   }
-  return {data.shape(), [data](Index first, MatrixView<std::uint8_t> out) {
-            for (Index i = 0; i < out.rows(); ++i) {
-              std::memcpy(out.row(i).data(), data.row(first + i), out.row(i).size());
-            }
-          }};
+  return {data.shape(),
+          [data](Index first, MatrixView<std::uint8_t> out) { RoundToPixels(data.Read(first, out.rows()), out); }};
 }
 
 ImageSource ModelImages(const ModelFile& file, std::uint64_t seed, ThreadPool& pool) {
@@ -191,12 +196,7 @@ ImageSource ModelImages(const ModelFile& file, std::uint64_t seed, ThreadPool& p
     throw DataError("Inception distances need a model of images, and this one's rows are not");
   }
   return {file.image_shape, [&file, seed, &pool](Index first, MatrixView<std::uint8_t> out) {
-            const Matrix images = DrawSamples(file, out.rows(), seed, pool, {}, static_cast<std::uint32_t>(first));
-            for (Index i = 0; i < out.rows(); ++i) {
-              std::ranges::transform(images.row(i), out.row(i).begin(), [](float value) {
-                return static_cast<std::uint8_t>(std::nearbyint(std::clamp(value, 0.0f, 255.0f)));
-              });
-            }
+            RoundToPixels(DrawSamples(file, out.rows(), seed, pool, {}, static_cast<std::uint32_t>(first)), out);
           }};
 }
 

@@ -144,7 +144,7 @@ TEST_F(Fid, SaysWhatIsWrong) {
   EXPECT_THAT([&] { Compute(wide, data); },
               ThrowsMessage<DataError>(HasSubstr("5 × 4 × 1: the model makes 5 × 4 × 3")));
   EXPECT_THAT([&] { DataImages(Dataset(Matrix(3, 20), kShape, "floats")); },
-              ThrowsMessage<DataError>(HasSubstr("floats: Inception distances need images of 8 bits")));
+              ThrowsMessage<DataError>(HasSubstr("floats: Inception distances need images of 8 or 16 bits")));
 }
 
 // A model without weights shows its mean: values off the scale are clamped, the others rounded.

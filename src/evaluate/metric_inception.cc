@@ -14,7 +14,7 @@ std::string WhyNot(const Evaluation& evaluation) {
     return "the weights of the Inception network are needed: give --inception FILE or set GRBM_INCEPTION; "
            "docs/inception.md says how to get them";
   }
-  if (!request.data.is_8bit() || !request.data.shape().known()) return "the data must be images of 8 bits";
+  if (request.data.bits() > 16 || !request.data.shape().known()) return "the data must be images of 8 or 16 bits";
   return "";
 }
 

@@ -6,37 +6,42 @@
 #include "evaluate/common.h"
 #include "grbm/model/energy.h"
 #include "kernels/kernels.h"
+#include "model/lattice.h"
 
 namespace grbm {
 
 double ConditionalLogDensity(const Model& model, std::span<const float> v, std::span<const float> logits, Index unit) {
-  const auto at = Size(unit);
-  const std::span<const float> w = model.W().row(unit);
-  const double mu = model.mu()[at];
-  const double inverse_variance = model.inverse_variance()[at];
-  const double deviation = 1 / std::sqrt(inverse_variance);
-  // -Ẽ of the model with this one visible unit.
-  std::vector<float> shifted(logits.size());
-  const auto log_weight = [&](double value) {
-    const double change = (value - double{v[at]}) * inverse_variance;
-    for (std::size_t j = 0; j < shifted.size(); ++j) {
-      shifted[j] = static_cast<float>(double{logits[j]} + change * double{w[j]});
-    }
-    return kernels::SumSoftplus(shifted) - 0.5 * (value - mu) * (value - mu) * inverse_variance;
-  };
-  // The density is a mixture of Gaussians whose means lie between those with all negative and all positive weights on.
-  double low = mu;
-  double high = mu;
-  for (const float x : w) (x < 0 ? low : high) += double{x};
   constexpr double kSpacing = 0.5;  // σ                                                               [math.md (27)]
   constexpr double kMargin = 8;     // σ
-  low -= kMargin * deviation;
-  high += kMargin * deviation;
-  const double spacing = kSpacing * deviation;
-  std::vector<double> values;
-  for (double x = low; x <= high; x += spacing) values.push_back(log_weight(x));
-  const double log_mean = LogMeanExp(values).value;
-  return log_weight(v[at]) - (log_mean + std::log(static_cast<double>(values.size()) * spacing));
+  constexpr std::size_t kMaxPoints = 100'000;
+  const auto at = Size(unit);
+  const std::span<const float> w = model.W().row(unit);
+  const double inverse_variance = model.inverse_variance()[at];
+  const double deviation = 1 / std::sqrt(inverse_variance);
+  LatticeDensity density;
+  density.mu[0] = model.mu()[at];
+  density.variance[0] = 1 / inverse_variance;
+  density.spacing[0] = kSpacing * deviation;
+  // The density is a mixture of Gaussians whose means lie between those with all negative and all positive weights on.
+  density.low[0] = density.high[0] = density.mu[0];
+  for (const float x : w) (x < 0 ? density.low[0] : density.high[0]) += double{x};
+  density.low[0] -= kMargin * deviation;
+  density.high[0] += kMargin * deviation;
+  // Σ softplus(x) = Σ max(x, 0), in double, and Σ softplus(-|x|), in float: terms of any size cancel without loss.
+  std::vector<float> below(logits.size());
+  density.convex = [&](const LatticePoint& point) {
+    const double change = (point[0] - double{v[at]}) * inverse_variance;
+    double sum = 0;
+    for (std::size_t j = 0; j < below.size(); ++j) {
+      const double x = double{logits[j]} + change * double{w[j]};
+      sum += std::max(x, 0.0);
+      below[j] = static_cast<float>(-std::abs(x));
+    }
+    return sum + kernels::SumSoftplus(below);
+  };
+  const double d = double{v[at]} - density.mu[0];
+  return density.convex({double{v[at]}}) - 0.5 * d * d * inverse_variance -
+         CollectMass(density, kMaxPoints, "pseudo-likelihood").log_integral;
 }
 
 Estimate PseudoLikelihood(const Model& model, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool) {

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
+#include <numbers>
 
+#include "grbm/evaluate/estimate.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
 #include "grbm/model/quadrature.h"
@@ -40,6 +43,49 @@ TEST(Pseudo, ConditionalDensityIsThatOfTheModelOfOneUnit) {
       EXPECT_NEAR(ConditionalLogDensity(model, v.row(r), logits.row(r), i), Oracle(model, v.row(r), i), 1e-4);
     }
   }
+}
+
+// log Σ_h π_h N(v_i; μ_i + W_i h, σ_i²), π_h given the other units, by enumeration, from the same logits.
+double Enumerated(const Model& model, std::span<const float> v, std::span<const float> logits, Index i) {
+  const auto at = static_cast<std::size_t>(i);
+  const double inverse = model.inverse_variance()[at];
+  const double mu = model.mu()[at];
+  std::vector<double> weights;  // logarithms
+  std::vector<double> joint;
+  for (unsigned state = 0; state < 1u << model.hidden(); ++state) {
+    double sum = 0;
+    double mean = mu;
+    for (Index j = 0; j < model.hidden(); ++j) {
+      if ((state >> j & 1) == 0) continue;
+      const double w = model.W()(i, j);
+      sum += double{logits[static_cast<std::size_t>(j)]} - double{v[at]} * w * inverse;
+      mean += w;
+    }
+    weights.push_back(sum + 0.5 * (mean - mu) * (mean + mu) * inverse);
+    joint.push_back(weights.back() - 0.5 * (double{v[at]} - mean) * (double{v[at]} - mean) * inverse);
+  }
+  return LogMeanExp(joint).value - LogMeanExp(weights).value + 0.5 * std::log(inverse / (2 * std::numbers::pi));
+}
+
+TEST(Pseudo, SmallVariancesAreNeitherSlowNorInexact) {
+  ThreadPool pool(1);
+  const auto start = std::chrono::steady_clock::now();
+  for (const float variance : {1.0f, 1e-3f, 1e-6f}) {
+    Parameters p = RandomModel(6, 10, 1, 1.0).parameters();
+    std::ranges::fill(p.log_var, std::log(variance));
+    const Model model(p, 1e-8);
+    const Matrix v = testing::RandomVisible(50, 6, 2, 2.0);
+    const Matrix logits = HiddenLogits(model, v, pool);
+    for (Index r = 0; r < 50; ++r) {
+      for (Index i = 0; i < 6; ++i) {
+        const double exact = Enumerated(model, v.row(r), logits.row(r), i);
+        EXPECT_NEAR(ConditionalLogDensity(model, v.row(r), logits.row(r), i), exact, 1e-5 + 1e-13 * std::abs(exact))
+            << variance << " " << r << " " << i;
+      }
+    }
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  EXPECT_LT(seconds.count(), 20);  // 900 densities, of which 300 took more than 0.1 s each
 }
 
 // Without weights units are independent, and the pseudo-likelihood is the likelihood.

@@ -1,8 +1,12 @@
 #include "grbm/evaluate/samples.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
 
 #include "evaluate/common.h"
+#include "grbm/core/error.h"
 #include "grbm/data/permutation.h"
 #include "grbm/model/energy.h"
 
@@ -37,9 +41,28 @@ Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
   return out;
 }
 
+Final ShownFinal(const ModelFile& file, const SamplerOptions& options) {
+  if (options.final != Final::kAuto) return options.final;
+  return file.image_shape.known() ? Final::kMean : Final::kSample;
+}
+
+void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what) {
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const auto bad = std::ranges::find_if(rows.row(r), [](float x) { return !std::isfinite(x); });
+    if (bad == rows.row(r).end()) continue;
+    const Stability stability = CheckStability(file.model, file.sampler);
+    throw NumericError(fmt::format(
+        "{}: row {}, unit {} (counted from 0) is {}: {}", what, r, bad - rows.row(r).begin(), *bad,
+        stability.unstable > 0
+            ? fmt::format("the step of sampler.step_size = {} diverges for {} units: set sampler.step_scale=unit",
+                          file.sampler.step_size, stability.unstable)
+            : "the model, its standardisation or the data are in absurd units: see 'grbm info'"));
+  }
+}
+
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
-  if (options.final == Final::kMean && state.hidden.rows() > 0) {
+  if (ShownFinal(file, options) == Final::kMean && state.hidden.rows() > 0) {
     shown = VisibleMean(file.model, state.hidden, pool);
   } else {
     shown = Matrix(state.visible.rows(), state.visible.cols());
@@ -51,12 +74,12 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
 
 SamplerOptions JudgedSampler(const ModelFile& file) {
   SamplerOptions options = file.sampler;
-  if (!file.image_shape.known()) options.final = Final::kSample;
+  options.final = file.image_shape.known() ? ShownFinal(file, options) : Final::kSample;
   return options;
 }
 
 void ClipToData(const ModelFile& file, MutableMatrix rows) {
-  if (!file.is_8bit()) return;
+  if (!file.is_pixels()) return;
   for (Index r = 0; r < rows.rows(); ++r) {
     for (float& x : rows.row(r)) x = std::clamp(x, 0.0f, 255.0f);
   }

@@ -58,7 +58,7 @@ std::vector<Panel> EveryKind() {
           ImagePanel{"Picture", "four pixels", {2, 2, 1, {0, 64, 128, 255}}}};
 }
 
-Image Drawn(const Figure& figure) { return DecodePng(RenderFigure(figure, FigureFormat::kPng), "figure"); }
+Image Drawn(const Figure& figure) { return To8Bit(DecodePng(RenderFigure(figure, FigureFormat::kPng), "figure")); }
 
 Color At(const Image& image, Index x, Index y) { return {image.at(y, x, 0), image.at(y, x, 1), image.at(y, x, 2)}; }
 

@@ -49,6 +49,6 @@ std::string EncodePng(const Image& image) {
 
 void WritePng(const std::string& path, const Image& image) { WriteFileAtomically(path, EncodePng(image)); }
 
-Image ReadPng(const std::string& path) { return DecodePng(ReadFile(path), path); }
+Image ReadPng(const std::string& path) { return To8Bit(DecodePng(ReadFile(path), path)); }
 
 }  // namespace grbm

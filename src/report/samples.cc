@@ -28,7 +28,7 @@ std::string PointsText(ConstMatrix rows) {
 
 GridOptions ShownRange(const ModelFile& file, ConstMatrix rows) {
   GridOptions options;
-  if (file.is_8bit()) {
+  if (file.is_pixels()) {
     options.high = 255;
     return options;
   }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/sampler/sampler.h"
@@ -37,7 +38,7 @@ Curve ReadCurve(const std::string& name, const std::string& text,
   curve.name = name;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json entry = nlohmann::json::parse(line);
+    const nlohmann::json entry = ParseJson(line, 1 << 16, "metrics.jsonl");
     curve.x.push_back(entry.at("update"));
     curve.y.push_back(y(entry));
   }

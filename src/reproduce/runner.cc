@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/folder_lock.h"
+#include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
@@ -224,7 +225,8 @@ std::optional<CellResult> ReadResult(const std::string& folder) {
   if (!fs::exists(ResultPath(folder))) return std::nullopt;
   CellResult result;
   try {
-    const json object = json::parse(ReadFile(ResultPath(folder)));
+    const json object =
+        ParseJson<json>(ReadFile(ResultPath(folder), {.max_bytes = 1 << 20}), 1 << 20, ResultPath(folder));
     result.outcome = object.at("outcome");
     result.message = object.value("message", "");
     result.updates = object.at("updates");

@@ -1,5 +1,7 @@
 #include "grbm/sampler/options.h"
 
+#include <fmt/core.h>
+
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -35,9 +37,9 @@ std::vector<Field> SamplerOptions::Fields() {
        "Gibbs, "
        "above 1 over-relaxes",
        {.min = 0, .max = 2, .min_open = true, .max_open = true}},
-      {"final", MakeChoice(final, {"mean", "sample"}),
-       "what to show of the last state: the mean of the visible units given the hidden ones, or "
-       "the sample"},
+      {"final", MakeChoice(final, {"auto", "mean", "sample"}),
+       "what to show of the last state: the mean of the visible units given the hidden ones, which takes the noise out "
+       "of images, or the sample; auto: the mean of images, the sample of other data"},
   };
 }
 
@@ -46,6 +48,11 @@ void CheckOptions(const SamplerOptions& options) {
   CheckFields(copy.Fields(), "sampler");
   const bool langevin = options.method == Method::kLangevin;
   const bool gibbs_langevin = options.method == Method::kGibbsLangevin;
+  // At least one unit has no more than the mean variance: a step of 2 variances diverges in every model. [math.md (26)]
+  if ((langevin || gibbs_langevin) && options.step_size >= 2) {
+    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
+                                  options.step_size, options.step_size));
+  }
   if (options.adjust != Adjust::kNone && !langevin && !gibbs_langevin) {
     throw ConfigError(
         "sampler: adjust: this method is exact and has nothing to adjust; allowed is \"none\" with "

@@ -280,6 +280,16 @@ Stability CheckStability(const Model& model, const SamplerOptions& options) {
   return stability;
 }
 
+void RequireStable(const Model& model, const SamplerOptions& options) {
+  const Stability stability = CheckStability(model, options);
+  if (stability.unstable == 0) return;
+  throw ConfigError(
+      fmt::format("sampler: step_size = {}: a step diverges for {} of {} visible units, worst unit {} whose step is "
+                  "{:.3g} of its variance; allowed is below 2: set step_size below {:.3g}, or step_scale = \"unit\"",
+                  options.step_size, stability.unstable, model.visible(), stability.worst, stability.ratio,
+                  2 * options.step_size / stability.ratio));
+}
+
 Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool, OnUnstable on_unstable)
     : model_(&model),
       options_(options),
@@ -294,15 +304,8 @@ Sampler::~Sampler() = default;
 void Sampler::Set(const Model& model, const SamplerOptions& options) {
   CheckOptions(options);
   options_ = options;
+  if (on_unstable_ == OnUnstable::kThrow) RequireStable(model, options_);
   stability_ = CheckStability(model, options_);
-  if (stability_.unstable > 0 && on_unstable_ == OnUnstable::kThrow) {
-    throw ConfigError(
-        fmt::format("sampler: step_size = {}: a step diverges for {} of {} visible units, worst unit {} whose "
-                    "step is {:.3g} of its "
-                    "variance; allowed is below 2: set step_size below {:.3g}, or step_scale = \"unit\"",
-                    options_.step_size, stability_.unstable, model.visible(), stability_.worst, stability_.ratio,
-                    2 * options_.step_size / stability_.ratio));
-  }
   model_ = &model;
   transition_ = Find(options_.method).make(model, options_);
 }

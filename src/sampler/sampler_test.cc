@@ -229,7 +229,9 @@ TEST(Sampler, TheFinalStateIsShownAsAsked) {
   const Model model = RandomModel(3, 4, 1);
   ThreadPool pool(1);
   const Chains chains = NoiseChains(model, 5, 1, pool);
-  SamplerOptions options;
+  SamplerOptions options;  // of rows that nobody says are images
+  EXPECT_TRUE(FinalVisible(model, chains, options, pool) == chains.visible);
+  options.final = Final::kMean;
   EXPECT_TRUE(FinalVisible(model, chains, options, pool) == VisibleMean(model, chains.hidden, pool));
   options.final = Final::kSample;
   EXPECT_TRUE(FinalVisible(model, chains, options, pool) == chains.visible);
@@ -261,8 +263,11 @@ TEST(Sampler, RefusesAStepThatDiverges) {
   EXPECT_EQ(counted.stability().worst, 2);
   options.step_scale = StepScale::kUnit;
   EXPECT_EQ(Refusal([&] { Sampler(model, options, pool); }), "(accepted)");
+  // Two variances diverge in every model: that is refused without one, wherever options come from.
   options.step_size = 2.0;
-  EXPECT_THAT(Refusal([&] { Sampler(model, options, pool); }), HasSubstr("3 of 3 visible units"));
+  EXPECT_EQ(Refusal([&] { CheckOptions(options); }),
+            "sampler: step_size = 2: a step of 2 variances diverges; allowed is below 2");
+  EXPECT_THAT(Refusal([&] { Sampler(model, options, pool, OnUnstable::kAllow); }), HasSubstr("allowed is below 2"));
   options.method = Method::kGibbs;  // has no step
   EXPECT_EQ(Refusal([&] { Sampler(model, options, pool); }), "(accepted)");
 }

@@ -146,6 +146,7 @@ Parameters ParametersFromTensors(const TensorFile& file) {
       throw DataError(
           fmt::format("{}: tensor {}: a model has only W, b, mu and log_var", file.source, Quoted(tensor.name)));
     }
+    CheckFloating(file, tensor);
   }
   Parameters parameters;
   parameters.b = GetFloats(file, "b", hidden);

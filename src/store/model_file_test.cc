@@ -138,6 +138,25 @@ TEST_F(ModelFileTest, RefusesTensorsThatDoNotFit) {
   EXPECT_THAT(refusal({w, b, MakeTensor("mu", {2}, bad), log_var}), HasSubstr("mu[1] is nan"));
 }
 
+TEST_F(ModelFileTest, ParametersAreFloatingPoint) {
+  const float v[2] = {1, 2};
+  const std::string_view bytes(reinterpret_cast<const char*>(v), 8);
+  const std::string doubles(16, '\0');
+  const auto refusal = [&](const Tensor& w) {
+    TensorFile file;
+    file.tensors = {w, MakeTensor("b", {1}, {v, 1}), MakeTensor("mu", {2}, v), MakeTensor("log_var", {2}, v)};
+    WriteTensors(path_, file);
+    return DataMessage([&] { ReadModel(path_); });
+  };
+  EXPECT_EQ(refusal({"W", "F64", {2, 1}, doubles}), "(nothing was thrown)");
+  EXPECT_EQ(refusal({"W", "I32", {2, 1}, bytes}),
+            path_ + ": tensor 'W' has dtype I32: allowed are F32, F64, F16 and BF16: convert it to one of them");
+  for (const char* dtype : {"U8", "I8", "BOOL", "U16", "I16", "U32", "I64", "U64"}) {
+    const auto size = static_cast<std::size_t>(DtypeBits(dtype)) / 4;
+    EXPECT_THAT(refusal({"W", dtype, {2, 1}, std::string_view(doubles).substr(0, size)}), HasSubstr(dtype));
+  }
+}
+
 TEST_F(ModelFileTest, RefusesFormatsItDoesNotKnow) {
   EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"format_version", "2"}}),
               ::testing::AllOf(StartsWith("format_version '2': this is grbm "),

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <set>
-#include <vector>
-
 #include "core/bytes.h"
 #include "grbm/core/error.h"
 
@@ -13,9 +10,6 @@ namespace grbm {
 namespace {
 
 using nlohmann::json;
-
-// Deeper than any document of ours; the destructor of a JSON value recurses.
-constexpr int kMaxDepth = 8;
 
 Scalar ScalarFromJson(const json& value, std::string_view name, const std::string& where) {
   switch (value.type()) {
@@ -39,38 +33,6 @@ Scalar ScalarFromJson(const json& value, std::string_view name, const std::strin
 }
 
 }  // namespace
-
-json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& where) {
-  if (text.size() > max_bytes) {
-    throw DataError(fmt::format("{}: {} bytes of JSON: allowed are {}", where, text.size(), max_bytes));
-  }
-  // The parser would take it for the end of the input.
-  if (text.find('\0') != std::string_view::npos) {
-    throw DataError(fmt::format("{}: byte {}: not valid JSON", where, text.find('\0')));
-  }
-  std::vector<std::set<std::string>> keys(kMaxDepth + 1);
-  const auto check = [&](int depth, json::parse_event_t event, const json& parsed) {
-    const bool starts = event == json::parse_event_t::object_start || event == json::parse_event_t::array_start;
-    if (starts && depth >= kMaxDepth) {
-      throw DataError(fmt::format("{}: more than {} levels of JSON", where, kMaxDepth));
-    }
-    if (event == json::parse_event_t::object_start) {
-      keys[static_cast<std::size_t>(depth) + 1].clear();
-    }
-    if (event == json::parse_event_t::key &&
-        !keys[static_cast<std::size_t>(depth)].insert(parsed.get<std::string>()).second) {
-      throw DataError(fmt::format("{}: the key {} is there twice", where, Quoted(parsed.get<std::string>())));
-    }
-    return true;
-  };
-  try {
-    return json::parse(text, check);
-  } catch (const json::parse_error& error) {
-    throw DataError(fmt::format("{}: byte {}: not valid JSON", where, error.byte > 0 ? error.byte - 1 : 0));
-  } catch (const json::exception&) {  // a number beyond all doubles
-    throw DataError(fmt::format("{}: not valid JSON: a number out of range", where));
-  }
-}
 
 std::string DumpJson(const json& value, const std::string& where) {
   try {

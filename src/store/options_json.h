@@ -6,13 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "core/json.h"
 #include "grbm/core/options.h"
 
 namespace grbm {
 
-// JSON from a file that is not to be trusted: at most `max_bytes` long and a few levels deep, no
-// key twice. Throws DataError, opened by `where`.
-nlohmann::json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& where);
 // Throws DataError, opened by `where`, where a text is not valid UTF-8.
 std::string DumpJson(const nlohmann::json& value, const std::string& where);
 

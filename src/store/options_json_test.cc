@@ -9,7 +9,6 @@ namespace grbm {
 namespace {
 
 using nlohmann::json;
-using ::testing::HasSubstr;
 
 enum class Shape { kRound, kSquare };
 
@@ -53,19 +52,6 @@ TEST(OptionsJson, ErrorsAreTheFilesNotTheUsers) {
   EXPECT_EQ(refusal(R"({"on": 1})"), "a: on = 1: allowed is true or false");
   EXPECT_EQ(refusal(R"({"on": [1]})"), "a: on is array: expected is text, a number, true or false");
   EXPECT_EQ(sample, Sample());
-}
-
-TEST(ParseJson, KeysMayComeAgainInOtherObjects) {
-  EXPECT_NO_THROW(ParseJson(R"({"a":{"a":1},"b":{"a":2},"c":[{"a":3},{"a":4}]})", 100, "t"));
-  EXPECT_EQ(DataMessage([] { ParseJson(R"({"b":{"a":1,"a":2}})", 100, "t"); }), "t: the key 'a' is there twice");
-  EXPECT_EQ(DataMessage([] { ParseJson(R"({"a":{"c":{}},"a":2})", 100, "t"); }), "t: the key 'a' is there twice");
-}
-
-TEST(ParseJson, LimitsLengthAndDepth) {
-  EXPECT_NO_THROW(ParseJson("[[[[[[[[1]]]]]]]]", 100, "t"));
-  EXPECT_EQ(DataMessage([] { ParseJson("[[[[[[[[[1]]]]]]]]]", 100, "t"); }), "t: more than 8 levels of JSON");
-  EXPECT_EQ(DataMessage([] { ParseJson("[1,2]", 4, "t"); }), "t: 5 bytes of JSON: allowed are 4");
-  EXPECT_THAT(DataMessage([] { ParseJson("\"\xff\"", 100, "t"); }), HasSubstr("not valid JSON"));
 }
 
 }  // namespace

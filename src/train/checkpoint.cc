@@ -35,7 +35,9 @@ Parameters GetParameters(const TensorFile& file, const std::string& prefix, Inde
   Parameters p(visible, hidden);
   const Index matrix[] = {visible, hidden};
   const auto copy = [&](const char* name, std::span<const Index> shape, std::span<float> out) {
-    CopyFloats(file, GetTensor(file, prefix + name, shape), out);
+    const Tensor& tensor = GetTensor(file, prefix + name, shape);
+    CheckFloating(file, tensor);
+    CopyFloats(file, tensor, out);
   };
   copy("W", matrix, p.W.values());
   copy("b", std::span(matrix).subspan(1), p.b);
@@ -171,6 +173,7 @@ Checkpoint ReadCheckpoint(const std::string& path) {
     CopyFloats(file, visible, chains.visible.values());
     const BitView bits = chains.hidden;
     const Index hidden_shape[] = {bits.groups(), bits.rows()};
+    CheckFloating(file, visible);
     const Tensor& hidden = GetTensor(file, "chains.hidden", hidden_shape);
     if (hidden.dtype != "U64") throw DataError(fmt::format("{}: chains.hidden: expected are U64", path));
     std::memcpy(bits.words(), hidden.bytes.data(), hidden.bytes.size());

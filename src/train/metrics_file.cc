@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
+#include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 
@@ -28,6 +30,18 @@ std::uint64_t CountLogged(const LogSchedule& schedule, std::uint64_t updates) {
   return count + (updates >= schedule.total && other(schedule.total) && !evaluated ? 1 : 0);
 }
 
+// The update that a line is of; none where it is no such line.
+std::optional<std::uint64_t> UpdateOf(std::string_view line) {
+  constexpr std::size_t kMaxLine = std::size_t{1} << 20;
+  try {
+    const json entry = ParseJson<json>(line, kMaxLine, "");
+    if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number_unsigned()) return std::nullopt;
+    return entry["update"].get<std::uint64_t>();
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
 // Writes back the lines of updates up to `updates`, and returns the path.
 const std::string& CutBack(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
                            RunObserver& observer) {
@@ -36,9 +50,7 @@ const std::string& CutBack(const std::string& path, std::uint64_t updates, const
   if (std::filesystem::exists(path)) {
     std::istringstream lines(ReadFile(path));
     for (std::string line; std::getline(lines, line);) {
-      const json entry = json::parse(line, nullptr, false);
-      if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number_unsigned()) continue;
-      if (entry["update"] > updates) continue;
+      if (const auto update = UpdateOf(line); !update || *update > updates) continue;
       kept += line + "\n";
       ++lines_kept;
     }

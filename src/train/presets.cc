@@ -19,7 +19,8 @@ const Preset& FindPreset(const std::string& name) {
 }
 
 Config LoadPreset(const std::string& name) {
-  if (name.ends_with(".toml") || name.find('/') != std::string::npos) return ParseConfig(ReadFile(name), name);
+  if (name.ends_with(".toml") || name.find('/') != std::string::npos)
+    return ParseConfig(ReadFile(name, {.max_bytes = 1 << 20}), name);
   const Preset& preset = FindPreset(name);
   return ParseConfig(preset.text, fmt::format("presets/{}.toml", preset.name));
 }

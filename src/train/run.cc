@@ -121,7 +121,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
             config.sampler,
             standardization,
             data.shape(),
-            {{"bits", data.is_8bit() ? "8" : "32"},
+            {{"bits", std::to_string(data.bits())},
              {"data", data.source()},
              {"seed", std::to_string(request.seed)},
              {"updates", std::to_string(trainer.updates())},

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
+#include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
 #include "grbm/data/fingerprint.h"
@@ -21,9 +22,15 @@ using json = nlohmann::ordered_json;
 
 std::string LockPath(const std::string& folder) { return folder + "/run.lock"; }
 
+constexpr std::size_t kMaxText = std::size_t{1} << 20;  // of a manifest and of settings
+
+Config ReadConfig(const std::string& folder) {
+  return ParseConfig(ReadFile(ConfigPath(folder), {.max_bytes = kMaxText}), ConfigPath(folder));
+}
+
 json ReadManifest(const std::string& folder) {
   const std::string path = ManifestPath(folder);
-  json manifest = json::parse(ReadFile(path), nullptr, false);
+  json manifest = ParseJson<json>(ReadFile(path, {.max_bytes = kMaxText}), kMaxText, path);
   if (!manifest.is_object() || !manifest.contains("seed") || !manifest["seed"].is_number_unsigned()) {
     throw DataError(fmt::format("{}: not a manifest: it has no seed", path));
   }
@@ -39,7 +46,7 @@ std::string Text(const json& object, const char* key) {
 // versions, of config.toml.
 Config StartedWith(const std::string& folder, const json& manifest) {
   const std::string text = Text(manifest, "config");
-  if (text.empty()) return ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder));
+  if (text.empty()) return ReadConfig(folder);
   return ParseConfig(text, ManifestPath(folder) + ": config");
 }
 
@@ -120,8 +127,7 @@ RunRequest ReadRun(const std::string& folder) {
   const json manifest = ReadManifest(folder);
   RunRequest run;
   run.folder = folder;
-  run.config = fs::exists(ConfigPath(folder)) ? ParseConfig(ReadFile(ConfigPath(folder)), ConfigPath(folder))
-                                              : StartedWith(folder, manifest);
+  run.config = fs::exists(ConfigPath(folder)) ? ReadConfig(folder) : StartedWith(folder, manifest);
   run.seed = manifest["seed"];
   return run;
 }

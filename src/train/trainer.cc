@@ -55,7 +55,7 @@ std::string Advice(const TrainOptions& train) {
 }  // namespace
 
 std::uint64_t TotalUpdates(const TrainOptions& train, std::uint64_t rows) {
-  return static_cast<std::uint64_t>(std::ceil(Updates(train, rows)));
+  return static_cast<std::uint64_t>(std::min(std::ceil(Updates(train, rows)), 0x1p63));
 }
 
 Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)

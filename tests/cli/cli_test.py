@@ -6,12 +6,13 @@ import resource
 import signal
 import struct
 import subprocess
+import time
 import unittest
 import zlib
 
 import numpy
 from PIL import Image
-from support import TINY, ProgramTest, run
+from support import PROGRAM, TINY, ProgramTest, run, write_tensors
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
             "convert", "reproduce", "report", "dashboard", "completion"]
@@ -153,6 +154,23 @@ class Models(ProgramTest):
         self.succeed(*arguments, adjusted)
         self.succeed(*arguments, gibbs, "--set", "sampler.method=gibbs")
         self.assertEqual(adjusted.read_bytes(), gibbs.read_bytes())
+
+    def test_points_are_samples_and_images_means_unless_asked_otherwise(self):
+        """The model of a mixture has few conditional means, but every sample is another point."""
+        self.succeed("train", "gmm-iso", "--quiet", "--out", self.folder / "run", *TINY)
+        model, out = self.folder / "run" / "model.safetensors", self.folder / "samples.npy"
+        draw = ["sample", model, "-n", 1000, "-o", out]
+        self.assertEqual(self.results(*draw)["final"], "sample")
+        self.assertEqual(len(numpy.unique(numpy.load(out), axis=0)), 1000)
+        self.assertRegex(self.succeed(*draw).stdout, r"(?m)^final +sample$")
+        self.assertEqual(self.results(*draw, "--set", "sampler.final=mean")["final"], "mean")
+        self.assertLessEqual(len(numpy.unique(numpy.load(out), axis=0)), 16)  # states of 4 hidden units
+        self.assertEqual(self.results("info", model)["sampler.final"], '"auto"')
+        mask = self.folder / "mask.csv"
+        mask.write_text("1,0\n")
+        fill = ["inpaint", model, "--data", "gmm-iso", "--split", "train", "-n", 200, "--mask", mask, "-o", out]
+        self.assertEqual(self.results(*fill)["final"], "sample")
+        self.assertEqual(len(numpy.unique(numpy.load(out)[:, 1])), 200)
 
     def test_pictures_are_kept_over_training_and_change_nothing_of_it(self):
         folder = self.train("with", "--set", "checkpoint.pictures=6").parent
@@ -296,7 +314,7 @@ class Models(ProgramTest):
                      "--set", "data.subset=0", "--set", "train.batch_size=32")
         model = self.folder / "run" / "model.safetensors"
         out = self.folder / "samples.png"
-        self.succeed("sample", model, "-n", 9, "-o", out)
+        self.assertEqual(self.results("sample", model, "-n", 9, "-o", out)["final"], "mean")
         pixels = png_pixels(out)
         self.assertEqual(pixels.shape, (3 * 54 + 4, 3 * 54 + 4, 1))  # 6 pixels at scale 9, gaps of 2
         self.assertGreater(pixels.std(), 5)
@@ -310,6 +328,34 @@ class Models(ProgramTest):
         back = self.folder / "back.png"
         self.succeed("reconstruct", model, "--data", data, "--split", "train", "-n", 4, "-o", back)
         self.assertEqual(png_pixels(back).shape[2], 1)
+
+    def test_images_of_sixteen_bits_keep_them(self):
+        """The same pictures in 8 and in 16 bits: the same standardisation, and samples on the scale of 0 to 255."""
+        dice = numpy.random.default_rng(1)
+        for bits in ("8", "16"):
+            (self.folder / bits).mkdir()
+        for k in range(20):
+            picture = dice.integers(0, 256, (5, 5), numpy.uint8)
+            Image.fromarray(picture).save(self.folder / "8" / f"{k:02}.png")
+            Image.fromarray(picture.astype(numpy.uint16) * 257).save(self.folder / "16" / f"{k:02}.png")
+        info = {bits: self.results("data", "info", self.folder / bits) for bits in ("8", "16")}
+        self.assertEqual((info["8"]["type"], info["16"]["type"]), ("u8", "u16"))
+        for key in ("min", "max", "mean", "deviation"):
+            self.assertEqual(info["8"][key], info["16"][key])
+        models = {}
+        for bits in ("8", "16"):
+            models[bits] = self.train(f"run{bits}", "--set", f"data.source={self.folder / bits}", "--set", "data.subset=0",
+                                      "--set", "train.batch_size=10")
+            self.assertEqual(self.results("info", models[bits])["provenance.bits"], bits)
+            self.succeed("sample", models[bits], "-n", 4, "-o", self.folder / f"{bits}.png")
+        self.assertEqual((self.folder / "8.png").read_bytes(), (self.folder / "16.png").read_bytes())
+        fine = self.folder / "fine"
+        fine.mkdir()
+        Image.fromarray(numpy.full((5, 5), 257 * 100 + 128, numpy.uint16)).save(fine / "a.png")
+        self.assertAlmostEqual(self.results("data", "info", fine)["mean"], 100 + 128 / 257, places=4)
+        Image.fromarray(numpy.dstack([numpy.full((5, 5), 9, numpy.uint8)] * 4)).save(self.folder / "8" / "zz.png")
+        self.refuse(65, r"zz\.png: the pixel at row 0, column 0 \(counted from 0\) is transparent", "data", "info",
+                    self.folder / "8")
 
     def test_faces_are_cropped_resized_and_trained(self):
         # Pictures of CelebA's shape, white outside the central square: the crop leaves none of it.
@@ -404,6 +450,89 @@ class BadInput(ProgramTest):
         self.refuse(65, "6 values, but the model has 2 visible units", "inpaint", model, "--data", "gmm-iso", "--split", "train", "--mask", wide, *out)
         checkpoint = next((model.parent / "checkpoints").iterdir())
         self.refuse(65, "checkpoint", "info", checkpoint)
+
+    def absurd(self, name, **tensors):
+        """A model of 2 visible and 3 hidden units."""
+        whole = {"W": numpy.ones((2, 3), numpy.float32), "b": numpy.zeros(3, numpy.float32),
+                 "mu": numpy.zeros(2, numpy.float32), "log_var": numpy.zeros(2, numpy.float32), **tensors}
+        return write_tensors(self.folder / f"{name}.safetensors", whole)
+
+    def test_parameters_of_models_are_floating_point(self):
+        model = self.absurd("whole", W=numpy.ones((2, 3), numpy.int32))
+        self.refuse(65, r"tensor 'W' has dtype I32: allowed are F32, F64, F16 and BF16", "info", model)
+
+    def users(self, model):
+        """Every command that computes with a model of the plane."""
+        mask = self.folder / "mask.csv"
+        mask.write_text("1,0\n")
+        data, npy = ["--data", "gmm-iso", "--split", "train"], ["-o", self.folder / "x.npy"]
+        return [["sample", model, *npy], ["reconstruct", model, *data, *npy], ["encode", model, *data, *npy],
+                ["encode", model, "--probabilities", *data, *npy], ["inpaint", model, *data, "--mask", mask, *npy],
+                ["density", model, "--data", "gmm-iso", "-o", self.folder / "x.png"],
+                ["evaluate", model, "--data", "gmm-iso", "--metrics", "quick"],
+                ["evaluate", model, "--data", "gmm-iso", "--metrics", "likelihood"],
+                ["evaluate", model, "--data", "gmm-iso", "--metrics", "mixture"]]
+
+    def test_parameters_beyond_all_floats_are_named(self):
+        w = numpy.ones((2, 3), numpy.float32)
+        w[1, 2] = 3e38
+        for name, pattern, tensors in [("W", r"W\[1, 2\] = 3e\+38: the mean of visible unit 1", {"W": w}),
+                                       ("mu", r"mu\[0\] = -2e\+38", {"mu": numpy.array([-2e38, 0], numpy.float32)}),
+                                       ("square", r"W\[0, 0\] = 1e\+20 with a variance of 1 .* the logit of hidden unit",
+                                        {"W": numpy.full((2, 3), 1e20, numpy.float32)})]:
+            model = self.absurd(name, **tensors)
+            for arguments in self.users(model):
+                self.refuse(70, pattern, *arguments)
+            self.assertIn("rms_weight", self.results("info", model))  # to look at it is allowed
+        for left in ("x.npy", "x.png"):
+            self.assertFalse((self.folder / left).exists())
+
+    def test_weights_that_quadrature_cannot_bear_are_refused_at_once(self):
+        for w in (1e9, 1e12):
+            model = self.absurd("steep", W=numpy.array([[w, -w, w], [w, w, -w]], numpy.float32))
+            start = time.monotonic()
+            self.refuse(70, "quadrature: .*doubles", "density", model, "--data", "gmm-iso", "-o", self.folder / "x.png")
+            self.refuse(70, "quadrature: .*doubles", "evaluate", model, "--data", "gmm-iso", "--metrics", "mixture")
+            self.assertLess(time.monotonic() - start, 10)
+
+    def test_steps_that_diverge_are_refused_everywhere(self):
+        model = self.absurd("steep", log_var=numpy.array([0, -3], numpy.float32))
+        for command in ["sample", "inpaint", "evaluate"]:
+            arguments = next(each for each in self.users(model) if each[0] == command)
+            self.refuse(64, "step_size = 50: a step of 50 variances diverges; allowed is below 2", *arguments, "--set",
+                        "sampler.step_size=50")
+            self.refuse(64, r"a step diverges for 1 of 2 visible units, worst unit 1", *arguments, "--set",
+                        "sampler.step_size=1")
+        file = self.absurd("file")
+        tensors = {"W": numpy.ones((2, 3), numpy.float32), "b": numpy.zeros(3, numpy.float32),
+                   "mu": numpy.zeros(2, numpy.float32), "log_var": numpy.zeros(2, numpy.float32)}
+        write_tensors(file, tensors, {"sampler": '{"step_size": 50}'})
+        self.refuse(65, "step_size = 50", "sample", file, "-o", self.folder / "x.npy")
+
+    def test_pipes_and_devices_in_place_of_files(self):
+        """None of them hangs or fills the memory; what the user names as a descriptor is read."""
+        images = self.folder / "images"
+        images.mkdir()
+        os.mkfifo(images / "a.png")
+        self.refuse(74, r"a\.png: cannot read: not a regular file", "data", "info", images)
+        os.mkfifo(self.folder / "x.csv")
+        self.refuse(74, "not a regular file", "data", "info", self.folder / "x.csv")
+        self.refuse(74, "not a regular file", "info", "/dev/zero")
+        os.mkfifo(self.folder / "x.toml")
+        self.refuse(74, "not a regular file", "train", self.folder / "x.toml", "--out", self.folder / "new")
+        model = self.train()
+        with open(model, "rb") as file:
+            self.assertEqual(json.loads(self.succeed("info", "/dev/stdin", "--json", stdin=file).stdout)["hidden"], 4)
+        piped = subprocess.run(["bash", "-c", f"cat {model} | {PROGRAM} info /dev/stdin --json"], capture_output=True)
+        self.assertEqual(json.loads(piped.stdout)["hidden"], 4)
+        for name in ["manifest.json", "config.toml"]:
+            path = model.parent / name
+            kept = path.read_bytes()
+            path.unlink()
+            path.symlink_to("/dev/zero")
+            self.refuse(74, f"{name}: cannot read: not a regular file", "train", "--resume", "--out", model.parent)
+            path.unlink()
+            path.write_bytes(kept)
 
     def test_unwritable_places(self):
         file = self.folder / "file"

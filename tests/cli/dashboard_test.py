@@ -216,6 +216,38 @@ class Guards(DashboardTest):
         shutil.rmtree(self.folder / "runs")
         self.assertEqual(server.ask("/api/runs"), (200, {"runs": {}}))
 
+    def test_files_that_would_exhaust_or_hang_it_are_refused(self):
+        """Deep and long JSON, pipes and devices in place of a run's files: the server answers, and goes on."""
+        server = self.serve()
+        runs, out = self.folder / "runs", self.folder / "report.html"
+        whole, broken = runs / "one", runs / "broken"
+        (whole / "evaluation.json").write_text('{"quick": {"distance": {"value": 1}}}')
+        picture = f"samples/{sorted((whole / 'samples').iterdir())[0].name}"
+        deep = "[" * 200_000 + "]" * 200_000 + "\n"
+        # What the page shows without, it leaves out; a run without the others is none.
+        for name, status, code in [("manifest.json", 400, 65), ("config.toml", 400, 64), ("evaluation.json", 200, 0),
+                                   (picture, 200, 0), ("metrics.jsonl", 200, 0)]:
+            shutil.copytree(whole, broken)
+            path = broken / name
+            path.write_text(deep)
+            self.assertEqual(server.ask("/api/runs/broken")[0], status, name)
+            self.assertEqual(run("report", broken, "--fast", "-o", out).returncode, code, name)
+            path.unlink()
+            os.mkfifo(path)
+            self.assert_refused(server.ask("/api/runs/broken"), 404, "cannot read: not a regular file")
+            self.refuse(74, "cannot read: not a regular file", "report", broken, "--fast", "-o", out)
+            path.unlink()
+            path.symlink_to("/dev/zero")
+            self.assertIn(server.ask("/api/runs/broken")[0], (200, 400, 404), name)  # outside of the folder: not there
+            self.refuse(74, "cannot read: not a regular file", "report", broken, "--fast", "-o", out)
+            shutil.rmtree(broken)
+        # 30 MB of brackets are not even looked at.
+        (whole / "evaluation.json").write_text("[" * 30_000_000)
+        self.assert_refused(server.ask("/api/runs/one"), 404, "more than the 1048576 bytes")
+        with open(f"/proc/{server.process.pid}/status") as lines:
+            peak = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+        self.assertLess(peak, 400_000, "kB")
+
     def test_what_cannot_be_served_is_said_in_one_line(self):
         runs = self.folder / "runs"
         self.refuse(74, "nowhere: there is no such folder", "dashboard", self.folder / "nowhere")

@@ -86,7 +86,7 @@ class Inception(ProgramTest):
 
     def test_only_images(self):
         points = self.train("points")
-        self.refuse(64, "fid: the data must be images of 8 bits", "evaluate", points, "--data", "gmm-iso", "--metrics", "fid",
+        self.refuse(64, "fid: the data must be images of 8 or 16 bits", "evaluate", points, "--data", "gmm-iso", "--metrics", "fid",
                     "--inception", self.weights)
 
 

@@ -14,6 +14,19 @@ PROGRAM = os.path.abspath(sys.argv.pop(1))
 TINY = ["--set", "train.epochs=20", "--set", "model.hidden=4", "--set", "sampler.steps=10", "--set", "train.burn_in=2"]
 
 
+def write_tensors(path, tensors, metadata=None):
+    """A safetensors file of {name: NumPy array}, written here."""
+    names = {"float32": "F32", "float64": "F64", "int32": "I32"}
+    header, payload = {"__metadata__": metadata} if metadata else {}, b""
+    for name, array in tensors.items():
+        end = len(payload) + array.nbytes
+        header[name] = {"dtype": names[str(array.dtype)], "shape": array.shape, "data_offsets": [len(payload), end]}
+        payload += array.tobytes()
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + payload)
+    return path
+
+
 def run(*arguments, **options):
     return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
 

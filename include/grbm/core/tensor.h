@@ -45,6 +45,8 @@ const Tensor* FindTensor(const TensorFile& file, std::string_view name);
 // Throws DataError that says what the file has instead, where the tensor is missing or has another
 // shape; -1 stands for any size.
 const Tensor& GetTensor(const TensorFile& file, std::string_view name, std::span<const Index> shape);
+// Throws DataError unless the elements are floating-point numbers, for what has no meaning as integers.
+void CheckFloating(const TensorFile& file, const Tensor& tensor);
 // Its elements as floats, converted from any integer type, F64, F16 or BF16. `values` has as many
 // elements as the tensor. Other types throw DataError.
 void CopyFloats(const TensorFile& file, const Tensor& tensor, std::span<float> values);

@@ -13,7 +13,7 @@ struct DataInfo {
   Index rows = 0;
   Index visible = 0;
   ImageShape shape;
-  std::string dtype;  // "u8" or "f32"
+  std::string dtype;  // "u8", "u16" (images, on the scale of 0 to 255) or "f32"
   // Of all values together, in the data's own units.
   double min = 0;
   double max = 0;

@@ -44,8 +44,9 @@ using LoadProgress = std::function<void(Index done, Index total)>;
 //            "train" or "all".
 //   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture
 //            and of strokes: the number of rows, 1000 where it is 0; subset_seed then seeds them.
-//   crop     of 8-bit images, the centre of crop × crop pixels,
+//   crop     of images, the centre of crop × crop pixels,
 //   resize   then a change to resize × resize pixels; see TransformImage.
+// Images of 16 bits are floats on the scale of the others, 0 to 255; a folder with one of them is all floats.
 // Uncompressed IDX files and NPY files of unsigned bytes or 32-bit floats are mapped, not read. Images of a folder are
 // taken in the order of their names and must agree in size and channels after crop and resize; all are decoded here.
 //

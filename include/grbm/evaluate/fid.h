@@ -33,7 +33,7 @@ struct ImageSource {
   std::function<void(Index first, MatrixView<std::uint8_t> out)> read;
 };
 
-// The rows of 8-bit images, in their order. Throws DataError for other data.
+// The rows of images of 8 or 16 bits, in their order, rounded to 8. Throws DataError for other data.
 ImageSource DataImages(const Dataset& data);
 // Samples of the file's sampler, from noise, in the data's own units, clamped and rounded to 8 bits. Image i is a function of the seed and i. All
 // must outlive the source. Throws DataError where the model's rows are not images.

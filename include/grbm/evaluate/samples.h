@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
@@ -14,6 +15,13 @@
 
 namespace grbm {
 
+// What options.final stands for: where it is kAuto, μ + W h of images, which is v without its noise, and v of other rows,
+// whose law μ + W h does not have.
+Final ShownFinal(const ModelFile& file, const SamplerOptions& options);
+
+// Throws NumericError, which says what is likely wrong, where a value is not finite. `what` the rows are opens it.
+void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what);
+
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
@@ -21,7 +29,7 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
 // is narrower than the model's.
 SamplerOptions JudgedSampler(const ModelFile& file);
 
-// Values of 8-bit data end at 0 and 255, and so do the values of samples that are compared with them.
+// Values of pixels end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
 // From noise, by the model file's sampler: count × visible, in the data's own units, clipped. Sample number first + row is

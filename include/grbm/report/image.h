@@ -35,7 +35,7 @@ Matrix NormalizeFilters(ConstMatrix weights, Index count);
 std::string EncodePng(const Image& image);
 void WritePng(const std::string& path, const Image& image);
 
-// Any PNG, in 8 bits: grey or colour, transparency left out.
+// Any opaque PNG, in 8 bits: grey or colour.
 Image ReadPng(const std::string& path);
 
 // An animation: all frames of one size and kind. Grey frames keep their values. Colours are kept if there are at most

@@ -9,7 +9,7 @@
 
 namespace grbm {
 
-// How rows in the data's own units are shown as images: from 0 to 255 where the data were 8-bit, otherwise by the range of
+// How rows in the data's own units are shown as images: from 0 to 255 where the data were pixels, otherwise by the range of
 // the rows.
 GridOptions ShownRange(const ModelFile& file, ConstMatrix rows);
 

@@ -11,7 +11,7 @@ namespace grbm {
 enum class Method { kGibbs, kLangevin, kGibbsLangevin, kPartialGibbs };
 enum class StepScale { kMean, kUnit };
 enum class Adjust { kNone, kMetropolis, kConditional };
-enum class Final { kMean, kSample };
+enum class Final { kAuto, kMean, kSample };
 
 struct SamplerOptions {
   Method method = Method::kGibbsLangevin;
@@ -24,7 +24,7 @@ struct SamplerOptions {
   Adjust adjust = Adjust::kNone;
   std::int64_t adjust_after = 0;
   double refresh = 0.5;
-  Final final = Final::kMean;
+  Final final = Final::kAuto;
 
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();

@@ -65,6 +65,8 @@ struct Stability {
   double ratio = 0;    // its α/σ², which must be below 2
 };
 Stability CheckStability(const Model& model, const SamplerOptions& options);
+// Throws ConfigError, which says what to set, where there is such a unit.
+void RequireStable(const Model& model, const SamplerOptions& options);
 
 // What to do about unstable units: refuse them, or leave it to the caller to count them.
 enum class OnUnstable { kThrow, kAllow };
@@ -102,7 +104,8 @@ class Sampler {
   std::unique_ptr<Workspace> workspace_;
 };
 
-// What to show of the last state, as options.final says: μ + W h, or v.
+// What to show of the last state, as options.final says: μ + W h, or v. A model alone does not know of images: here
+// Final::kAuto is v, and callers that know put in what it stands for (ShownFinal).
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool);
 
 }  // namespace grbm

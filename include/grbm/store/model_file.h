@@ -21,10 +21,10 @@ struct ModelFile {
   // The model of exp(-E/τ), τ the sampler's temperature: the law that likelihoods and densities are of. [math.md (8)]
   Model Tempered() const { return sampler.temperature == 1 ? model : model.Tempered(sampler.temperature); }
 
-  // Whether the model's data were whole numbers from 0 to 255.
-  bool is_8bit() const {
+  // Whether the model's data were pixels, of 8 or 16 bits: numbers from 0 to 255.
+  bool is_pixels() const {
     const auto bits = provenance.find("bits");
-    return bits != provenance.end() && bits->second == "8";
+    return bits != provenance.end() && (bits->second == "8" || bits->second == "16");
   }
 };
 
