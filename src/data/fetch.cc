@@ -106,7 +106,7 @@ class Fetcher {
       return;
     }
     MakeFolder(folder_.string());
-    FolderLock lock((folder_ / ".lock").string());
+    FolderLock lock((folder_.parent_path() / fmt::format(".{}.lock", name_)).string());
     if (!lock.Try()) {
       Say(fmt::format("waiting for {}, which gets the same data", lock.Holder()));
       lock.Wait([] { return false; });

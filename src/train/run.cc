@@ -107,7 +107,12 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   const auto lock = OpenFolder(request, data, origin, pool.threads(), observer);
   const std::string checkpoints = CheckpointFolder(request.folder);
   const auto warn = [&](const std::string& text) { observer.OnWarning(text); };
-  if (auto state = ReadNewestCheckpoint(checkpoints, origin, warn)) trainer.Restore(std::move(*state));
+  if (auto state = ReadNewestCheckpoint(checkpoints, origin, warn)) {
+    trainer.Restore(std::move(*state));
+  } else if (fs::exists(ModelPath(request.folder))) {  // written after a checkpoint
+    throw DataError(fmt::format(
+        "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
+  }
   PruneCheckpoints(checkpoints, config.checkpoint.keep);
   RemoveLeftovers(checkpoints);
   RemoveLeftovers(request.folder);
@@ -129,10 +134,9 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   };
   const auto save = [&] {
     const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
-    // The checkpoint last: what is before one is not made again.
-    metrics_file.Sync();
-    WriteModel(ModelPath(request.folder), model_file());
+    metrics_file.Sync();  // what is before a checkpoint is not made again
     WriteCheckpoint(path, trainer.State(), origin);
+    WriteModel(ModelPath(request.folder), model_file());
     PruneCheckpoints(checkpoints, config.checkpoint.keep);
     observer.OnCheckpoint(path);
   };
@@ -140,7 +144,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer.total_updates(), config.checkpoint.pictures);
   if (!pictures.empty()) MakeFolder(PictureFolder(request.folder));
 
-  // The model of a resumed run is that of its checkpoint, whatever became of the file.
+  // The model is that of the checkpoint, also where a kill came between the two.
   if (trainer.updates() > 0) WriteModel(ModelPath(request.folder), model_file());
 
   observer.OnStart(trainer, data.rows());

@@ -264,7 +264,7 @@ class Models(ProgramTest):
         model = self.train()
         asked = ["evaluate", model, "--data", "gmm-iso"]
         self.refuse(64, "unknown metric 'quik': did you mean 'quick'", *asked, "--metrics", "quik")
-        self.refuse(64, "see 'grbm evaluate --help'", *asked, "--samples", 0)
+        self.refuse(64, "--samples 0: allowed is a whole number from 2", *asked, "--samples", 0)
         self.refuse(64, "see 'grbm evaluate --help'", "evaluate", model)
         self.refuse(64, "quick: at least 20 samples", *asked, "--metrics", "quick", "--samples", 5)
         three = self.folder / "three.csv"

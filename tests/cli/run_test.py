@@ -182,6 +182,15 @@ class Damage(Folder):
             self.assertRegex(result.stderr, "grbm: .*no checkpoint can be read: .*put a copy back, or start again\n?")
         self.assertEqual(self.files(), before)
 
+    def test_where_all_are_gone_nothing_starts_again_either(self):
+        self.write_rows()
+        self.start()
+        for path in (self.out / "checkpoints").iterdir():
+            path.unlink()
+        before = self.files()
+        self.refuse(65, "the checkpoints of this run are gone: put one back", "train", "--resume", "--out", self.out)
+        self.assertEqual(self.files(), before)
+
     def test_a_model_that_is_lost_or_stale_is_made_again(self):
         self.write_rows()
         self.start()
@@ -288,6 +297,7 @@ class Locking(Folder):
             first.send_signal(signal.SIGKILL)
             first.communicate()
         again = subprocess.Popen([PROGRAM, "train", "--quiet", "--resume", "--out", self.out], stderr=subprocess.PIPE)
+        self.addCleanup(again.kill)
         self.wait_for(self.out / "run.lock")
         while f"process {again.pid} " not in (self.out / "run.lock").read_text():
             self.assertIsNone(again.poll(), "what the killed process left locks nothing")

