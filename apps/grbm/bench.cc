@@ -309,23 +309,22 @@ int Bench(const Arguments& a, const Common& common) {
 
 }  // namespace
 
-void AddBench(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("bench", "Time one update of each sampler against what the machine could do");
+void AddBench(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("bench", "Time one update of each sampler against what the machine could do");
   const auto a = std::make_shared<Arguments>();
-  command
-      ->add_option("--shape", a->shapes, "Visible x hidden x batch x steps, such as 784x4096x512x10; may be repeated")
-      ->type_name("VxHxBxS");
-  command->add_option("--sampler", a->samplers,
-                      "Only this sampler, such as 'gibbs-langevin, metropolis'; may be repeated");
-  AddNumber<double>(*command, "--seconds", a->seconds, "Time each case for at least this long", 0.0, 3600.0)
-      ->capture_default_str();
-  AddThreads(*command, common.threads, "Threads; 0: one per core");
-  AddNumber<int>(*command, "--busy", a->busy,
+  command.AddOption("--shape", a->shapes, "Visible x hidden x batch x steps, such as 784x4096x512x10; may be repeated")
+      .SetTypeName("VxHxBxS");
+  command.AddOption("--sampler", a->samplers,
+                    "Only this sampler, such as 'gibbs-langevin, metropolis'; may be repeated");
+  AddNumber<double>(command, "--seconds", a->seconds, "Time each case for at least this long", 0.0, 3600.0)
+      .ShowDefault();
+  AddThreads(command, common.threads, "Threads; 0: one per core");
+  AddNumber<int>(command, "--busy", a->busy,
                  "Time beside so many processes that compute without end; then means, not medians", 0, 1024)
-      ->capture_default_str();
-  command->add_flag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
-  command->footer("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
-  command->callback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });
+      .ShowDefault();
+  command.AddFlag("--no-scaling", a->no_scaling, "Leave out the times on one thread");
+  command.SetFooter("Example: grbm bench --shape 784x512x512x10 --sampler gibbs-langevin");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Bench(*a, common); }; });
 }
 
 }  // namespace grbm::app

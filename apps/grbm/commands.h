@@ -1,10 +1,11 @@
 // The commands. Each Add... function, in a file of its own, declares one and what it does.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
+
+#include "command_line.h"
 
 namespace grbm::app {
 
@@ -19,22 +20,22 @@ struct Common {
 // A command's work, run after the whole command line was understood; its result is the exit code.
 using Action = std::function<int()>;
 
-void AddTrain(CLI::App& app, Common& common, Action& action);
-void AddSample(CLI::App& app, Common& common, Action& action);
-void AddReconstruct(CLI::App& app, Common& common, Action& action);
-void AddInpaint(CLI::App& app, Common& common, Action& action);
-void AddEncode(CLI::App& app, Common& common, Action& action);
-void AddFilters(CLI::App& app, Common& common, Action& action);
-void AddInfo(CLI::App& app, Common& common, Action& action);
-void AddData(CLI::App& app, Common& common, Action& action);
-void AddPresets(CLI::App& app, Common& common, Action& action);
-void AddConvert(CLI::App& app, Common& common, Action& action);
-void AddDensity(CLI::App& app, Common& common, Action& action);
-void AddBench(CLI::App& app, Common& common, Action& action);
-void AddEvaluate(CLI::App& app, Common& common, Action& action);
-void AddReproduce(CLI::App& app, Common& common, Action& action);
-void AddReport(CLI::App& app, Common& common, Action& action);
-void AddDashboard(CLI::App& app, Common& common, Action& action);
-void AddCompletion(CLI::App& app, Common& common, Action& action);
+void AddTrain(Command app, Common& common, Action& action);
+void AddSample(Command app, Common& common, Action& action);
+void AddReconstruct(Command app, Common& common, Action& action);
+void AddInpaint(Command app, Common& common, Action& action);
+void AddEncode(Command app, Common& common, Action& action);
+void AddFilters(Command app, Common& common, Action& action);
+void AddInfo(Command app, Common& common, Action& action);
+void AddData(Command app, Common& common, Action& action);
+void AddPresets(Command app, Common& common, Action& action);
+void AddConvert(Command app, Common& common, Action& action);
+void AddDensity(Command app, Common& common, Action& action);
+void AddBench(Command app, Common& common, Action& action);
+void AddEvaluate(Command app, Common& common, Action& action);
+void AddReproduce(Command app, Common& common, Action& action);
+void AddReport(Command app, Common& common, Action& action);
+void AddDashboard(Command app, Common& common, Action& action);
+void AddCompletion(Command app, Common& common, Action& action);
 
 }  // namespace grbm::app

@@ -13,25 +13,17 @@ namespace grbm::app {
 
 namespace {
 
-std::vector<std::string> LongOptions(const CLI::App& command) {
-  std::vector<std::string> words;
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-  }
-  return words;
-}
-
-std::string BashScript(const CLI::App& app) {
+std::string BashScript(Command app) {
   std::vector<std::string> commands;
   std::string cases;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    commands.push_back(command->get_name());
-    std::vector<std::string> words = LongOptions(*command);
-    for (const CLI::App* nested : command->get_subcommands({})) words.push_back(nested->get_name());
-    if (command->get_name() == "train" || command->get_name() == "presets") {
+  for (const Command command : app.Commands()) {
+    commands.push_back(command.name());
+    std::vector<std::string> words = command.LongOptions();
+    for (const Command nested : command.Commands()) words.push_back(nested.name());
+    if (command.name() == "train" || command.name() == "presets") {
       for (const Preset& preset : Presets()) words.emplace_back(preset.name);
     }
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command->get_name(), fmt::join(words, " "));
+    cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name(), fmt::join(words, " "));
   }
   return fmt::format(R"(_grbm() {{
   local words
@@ -48,13 +40,13 @@ complete -o filenames -F _grbm grbm
 
 }  // namespace
 
-void AddCompletion(CLI::App& app, Common&, Action& action) {
-  CLI::App* command = app.add_subcommand("completion", "Print a script that completes commands in the shell");
+void AddCompletion(Command app, Common&, Action& action) {
+  const Command command = app.AddCommand("completion", "Print a script that completes commands in the shell");
   const auto shell = std::make_shared<std::string>("bash");
-  command->add_option("SHELL", *shell, "bash or zsh")->check(CLI::IsMember({"bash", "zsh"}))->capture_default_str();
-  command->footer("Example: source <(grbm completion bash)");
-  command->callback([=, &app, &action] {
-    action = [=, &app] {
+  command.AddOption("SHELL", *shell, "bash or zsh").OneOf({"bash", "zsh"}).ShowDefault();
+  command.SetFooter("Example: source <(grbm completion bash)");
+  command.SetCallback([=, &action] {
+    action = [=] {
       if (*shell == "zsh") Print("autoload -U +X bashcompinit && bashcompinit\n");
       Print("{}", BashScript(app));
       return 0;

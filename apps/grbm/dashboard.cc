@@ -37,18 +37,17 @@ int Serve(const DashboardOptions& options, const Common& common) {
 
 }  // namespace
 
-void AddDashboard(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("dashboard", "Show runs in the browser while they train");
+void AddDashboard(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("dashboard", "Show runs in the browser while they train");
   const auto options = std::make_shared<DashboardOptions>();
   options->port = 8417;
-  command->add_option("DIR", options->folder, "A run, or a folder of runs")->required();
-  AddNumber<int>(*command, "--port", options->port, "The port; 0: any that is free", 0, 65535)->capture_default_str();
-  command
-      ->add_option("--host", options->host, "The address to listen on; 0.0.0.0: all, for everyone who can reach them")
-      ->capture_default_str();
-  AddThreads(*command, options->threads, "Threads that draw samples; 0: one per core")->capture_default_str();
-  command->footer("Example: grbm dashboard runs");
-  command->callback([=, &common, &action] { action = [=, &common] { return Serve(*options, common); }; });
+  command.AddOption("DIR", options->folder, "A run, or a folder of runs").Required();
+  AddNumber<int>(command, "--port", options->port, "The port; 0: any that is free", 0, 65535).ShowDefault();
+  command.AddOption("--host", options->host, "The address to listen on; 0.0.0.0: all, for everyone who can reach them")
+      .ShowDefault();
+  AddThreads(command, options->threads, "Threads that draw samples; 0: one per core").ShowDefault();
+  command.SetFooter("Example: grbm dashboard runs");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Serve(*options, common); }; });
 }
 
 }  // namespace grbm::app

@@ -45,27 +45,27 @@ int Info(const DataOptions& options, const Common& common) {
 
 }  // namespace
 
-void AddData(CLI::App& app, Common& common, Action& action) {
-  CLI::App* data = app.add_subcommand("data", "Get and describe data");
-  data->require_subcommand(1);
-  data->footer("Example: grbm data get fashion-mnist && grbm data info fashion-mnist");
+void AddData(Command app, Common& common, Action& action) {
+  Command data = app.AddCommand("data", "Get and describe data");
+  data.RequireCommand();
+  data.SetFooter("Example: grbm data get fashion-mnist && grbm data info fashion-mnist");
 
-  CLI::App* get = data->add_subcommand("get", "Get a public data set: mnist or fashion-mnist");
+  Command get = data.AddCommand("get", "Get a public data set: mnist or fashion-mnist");
   const auto name = std::make_shared<std::string>();
   const auto cache = std::make_shared<std::string>();
-  get->add_option("NAME", *name, "mnist or fashion-mnist")->required();
-  get->add_option("--cache", *cache, "The folder to keep it in (default: $GRBM_DATA_DIR, or grbm in the user's cache)");
-  get->fallthrough();  // --quiet and --json
-  get->footer("Example: grbm data get mnist");
-  get->callback([=, &common, &action] { action = [=, &common] { return Get(*name, *cache, common); }; });
+  get.AddOption("NAME", *name, "mnist or fashion-mnist").Required();
+  get.AddOption("--cache", *cache, "The folder to keep it in (default: $GRBM_DATA_DIR, or grbm in the user's cache)");
+  get.FallThrough();  // --quiet and --json
+  get.SetFooter("Example: grbm data get mnist");
+  get.SetCallback([=, &common, &action] { action = [=, &common] { return Get(*name, *cache, common); }; });
 
-  CLI::App* info = data->add_subcommand("info", "Describe data");
+  Command info = data.AddCommand("info", "Describe data");
   const auto options = std::make_shared<DataOptions>();
-  info->add_option("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
-  info->add_option("--split", options->split, "Part of the data: train, test, all")->capture_default_str();
-  info->fallthrough();
-  info->footer("Example: grbm data info digits.csv --json");
-  info->callback([=, &common, &action] { action = [=, &common] { return Info(*options, common); }; });
+  info.AddOption("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
+  info.AddOption("--split", options->split, "Part of the data: train, test, all").ShowDefault();
+  info.FallThrough();
+  info.SetFooter("Example: grbm data info digits.csv --json");
+  info.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*options, common); }; });
 }
 
 }  // namespace grbm::app

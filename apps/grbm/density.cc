@@ -72,18 +72,17 @@ int Density(const Arguments& a, const Common& common) {
 
 }  // namespace
 
-void AddDensity(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command =
-      app.add_subcommand("density", "Draw the density of a model of two visible units beside the true one");
+void AddDensity(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("density", "Draw the density of a model of two visible units beside the true one");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("MODEL", a->model, "A model file")->required();
-  command->add_option("--data", a->mixture, "The true density: gmm-iso or gmm-aniso")->required();
-  command->add_option("-o,--out", a->out, "The figure (.png, .svg or .pdf)")->required();
-  command->add_flag("--dark", a->dark, "On a dark ground");
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed, "Seed of the samples");
-  command->footer("Example: grbm density run/model.safetensors --data gmm-iso -o density.png");
-  command->callback([=, &common, &action] { action = [=, &common] { return Density(*a, common); }; });
+  command.AddOption("MODEL", a->model, "A model file").Required();
+  command.AddOption("--data", a->mixture, "The true density: gmm-iso or gmm-aniso").Required();
+  command.AddOption("-o,--out", a->out, "The figure (.png, .svg or .pdf)").Required();
+  command.AddFlag("--dark", a->dark, "On a dark ground");
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed, "Seed of the samples");
+  command.SetFooter("Example: grbm density run/model.safetensors --data gmm-iso -o density.png");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Density(*a, common); }; });
 }
 
 }  // namespace grbm::app

@@ -54,19 +54,19 @@ int Encode(const Arguments& a, const Common& common) {
 
 }  // namespace
 
-void AddEncode(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("encode", "Turn data into stochastic binary codes");
+void AddEncode(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("encode", "Turn data into stochastic binary codes");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("MODEL", a->model, "A model file")->required();
-  command->add_option("--data", a->data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
-  command->add_option("--split", a->split, "Part of the data: train, test, all")->capture_default_str();
-  AddNumber<Index>(*command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
-  command->add_flag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
-  command->add_option("-o,--out", a->out, "The array: rows × hidden, bytes 0 and 1 (.npy)")->required();
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed);
-  command->footer("Example: grbm encode run/model.safetensors --data mnist -o codes.npy");
-  command->callback([=, &common, &action] { action = [=, &common] { return Encode(*a, common); }; });
+  command.AddOption("MODEL", a->model, "A model file").Required();
+  command.AddOption("--data", a->data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
+  command.AddOption("--split", a->split, "Part of the data: train, test, all").ShowDefault();
+  AddNumber<Index>(command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
+  command.AddFlag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
+  command.AddOption("-o,--out", a->out, "The array: rows × hidden, bytes 0 and 1 (.npy)").Required();
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed);
+  command.SetFooter("Example: grbm encode run/model.safetensors --data mnist -o codes.npy");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Encode(*a, common); }; });
 }
 
 }  // namespace grbm::app

@@ -115,34 +115,34 @@ std::string MetricsHelp() {
 
 }  // namespace
 
-void AddEvaluate(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("evaluate", "Say how good a model is, each number with its uncertainty");
+void AddEvaluate(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("evaluate", "Say how good a model is, each number with its uncertainty");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("MODEL", a->model, "A model file")->required();
+  command.AddOption("MODEL", a->model, "A model file").Required();
   command
-      ->add_option("--data", a->data, "The data it was trained on: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
-      ->required();
-  command->add_option("--split", a->split, "Part of the data: train, test, all")->capture_default_str();
-  command->add_option("--held-out", a->held_out,
-                      "Data it was not trained on (default: the part test, other points of a mixture)");
-  command->add_option("--metrics", a->metrics, MetricsHelp());
-  AddNumber<Index>(*command, "--samples", a->samples, "Samples from noise, and rows of data they are compared with", 2,
+      .AddOption("--data", a->data, "The data it was trained on: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
+      .Required();
+  command.AddOption("--split", a->split, "Part of the data: train, test, all").ShowDefault();
+  command.AddOption("--held-out", a->held_out,
+                    "Data it was not trained on (default: the part test, other points of a mixture)");
+  command.AddOption("--metrics", a->metrics, MetricsHelp());
+  AddNumber<Index>(command, "--samples", a->samples, "Samples from noise, and rows of data they are compared with", 2,
                    10'000'000)
-      ->capture_default_str();
-  AddNumber<Index>(*command, "--rows", a->rows, "Rows of each data set to look at, drawn at random", 2, 100'000'000)
-      ->capture_default_str();
-  AddNumber<Index>(*command, "--chains", a->chains, "Annealing: how many chains", 2, 10'000'000)->capture_default_str();
-  AddNumber<std::int64_t>(*command, "--temperatures", a->temperatures, "Annealing: in how many steps", 1, 100'000'000)
-      ->capture_default_str();
-  command->add_option("--inception", a->inception, "fid, kid: weights of the Inception network, see docs/inception.md")
-      ->envname("GRBM_INCEPTION");
-  AddNumber<int>(*command, "--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048", 1, 2048)
-      ->capture_default_str();
-  AddSet(*command, a->assignments);
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed);
-  command->footer("Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick");
-  command->callback([=, &common, &action] { action = [=, &common] { return EvaluateModel(*a, common); }; });
+      .ShowDefault();
+  AddNumber<Index>(command, "--rows", a->rows, "Rows of each data set to look at, drawn at random", 2, 100'000'000)
+      .ShowDefault();
+  AddNumber<Index>(command, "--chains", a->chains, "Annealing: how many chains", 2, 10'000'000).ShowDefault();
+  AddNumber<std::int64_t>(command, "--temperatures", a->temperatures, "Annealing: in how many steps", 1, 100'000'000)
+      .ShowDefault();
+  command.AddOption("--inception", a->inception, "fid, kid: weights of the Inception network, see docs/inception.md")
+      .SetEnvironment("GRBM_INCEPTION");
+  AddNumber<int>(command, "--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048", 1, 2048)
+      .ShowDefault();
+  AddSet(command, a->assignments);
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed);
+  command.SetFooter("Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return EvaluateModel(*a, common); }; });
 }
 
 }  // namespace grbm::app

@@ -69,34 +69,35 @@ int Convert(const std::string& from, const std::string& to, const Common& common
 
 }  // namespace
 
-void AddInfo(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("info", "Describe a model file");
+void AddInfo(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("info", "Describe a model file");
   const auto path = std::make_shared<std::string>();
-  command->add_option("MODEL", *path, "A model file")->required();
-  command->footer("Example: grbm info run/model.safetensors --json");
-  command->callback([=, &common, &action] { action = [=, &common] { return Info(*path, common); }; });
+  command.AddOption("MODEL", *path, "A model file").Required();
+  command.SetFooter("Example: grbm info run/model.safetensors --json");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*path, common); }; });
 }
 
-void AddFilters(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("filters", "Draw the weights of hidden units");
+void AddFilters(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("filters", "Draw the weights of hidden units");
   const auto path = std::make_shared<std::string>();
   const auto out = std::make_shared<std::string>();
   const auto count = std::make_shared<Index>(100);
-  command->add_option("MODEL", *path, "A model file")->required();
-  AddNumber<Index>(*command, "-n,--count", *count, "How many hidden units", 1, 1'000'000)->capture_default_str();
-  command->add_option("-o,--out", *out, "The picture (.png)")->required();
-  command->footer("Example: grbm filters run/model.safetensors -o filters.png");
-  command->callback([=, &common, &action] { action = [=, &common] { return Filters(*path, *count, *out, common); }; });
+  command.AddOption("MODEL", *path, "A model file").Required();
+  AddNumber<Index>(command, "-n,--count", *count, "How many hidden units", 1, 1'000'000).ShowDefault();
+  command.AddOption("-o,--out", *out, "The picture (.png)").Required();
+  command.SetFooter("Example: grbm filters run/model.safetensors -o filters.png");
+  command.SetCallback(
+      [=, &common, &action] { action = [=, &common] { return Filters(*path, *count, *out, common); }; });
 }
 
-void AddConvert(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("convert", "Model files to NumPy archives, and back");
+void AddConvert(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("convert", "Model files to NumPy archives, and back");
   const auto from = std::make_shared<std::string>();
   const auto to = std::make_shared<std::string>();
-  command->add_option("FROM", *from, "A model: .safetensors or .npz")->required();
-  command->add_option("TO", *to, "The same as .npz or .safetensors")->required();
-  command->footer("Example: grbm convert run/model.safetensors model.npz");
-  command->callback([=, &common, &action] { action = [=, &common] { return Convert(*from, *to, common); }; });
+  command.AddOption("FROM", *from, "A model: .safetensors or .npz").Required();
+  command.AddOption("TO", *to, "The same as .npz or .safetensors").Required();
+  command.SetFooter("Example: grbm convert run/model.safetensors model.npz");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Convert(*from, *to, common); }; });
 }
 
 }  // namespace grbm::app

@@ -2,10 +2,8 @@
 #include <fmt/core.h>
 #include <malloc.h>
 
-#include <CLI/CLI.hpp>
 #include <exception>
 #include <new>
-#include <sstream>
 
 #include "commands.h"
 #include "grbm/core/error.h"
@@ -22,10 +20,10 @@ using grbm::app::Common;
 std::string VersionText() { return fmt::format("grbm {}\ncpu target: {}", grbm::Version(), grbm::CpuTarget()); }
 
 // The command that was meant, when the first word is none.
-void CheckCommandName(const CLI::App& app, int argc, char** argv) {
+void CheckCommandName(grbm::app::Command program, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return;
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const grbm::app::Command command : program.Commands()) names.push_back(command.name());
   if (std::ranges::find(names, argv[1]) != names.end()) return;
   const std::vector<std::string_view> views(names.begin(), names.end());
   throw grbm::ConfigError(
@@ -36,10 +34,11 @@ int Run(int argc, char** argv) {
   // What an update frees, the next one takes: blocks below 8 MB stay with the program.
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
-  CLI::App app{"Gaussian-Bernoulli restricted Boltzmann machines: train, sample, use.", "grbm"};
-  app.set_version_flag("--version", VersionText, "Print the version and the CPU target");
-  app.footer("Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
-  app.require_subcommand(0, 1);  // what follows a command is never another one: grbm reproduce filters
+  grbm::app::CommandLine line("grbm", "Gaussian-Bernoulli restricted Boltzmann machines: train, sample, use.",
+                              VersionText);
+  const grbm::app::Command program = line.root();
+  program.SetFooter(
+      "Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
   Common common;
   Action action;
   for (const auto add :
@@ -47,27 +46,16 @@ int Run(int argc, char** argv) {
         grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate, grbm::app::AddInfo,
         grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddBench, grbm::app::AddReproduce,
         grbm::app::AddReport, grbm::app::AddDashboard, grbm::app::AddCompletion}) {
-    add(app, common, action);
+    add(program, common, action);
   }
-  for (CLI::App* command : app.get_subcommands({})) {
-    command->add_flag("--quiet", common.quiet, "Print nothing but errors, warnings and what was asked for");
-    command->add_flag("--json", common.json, "Print results as one JSON object");
+  for (const grbm::app::Command command : program.Commands()) {
+    command.AddFlag("--quiet", common.quiet, "Print nothing but errors, warnings and what was asked for");
+    command.AddFlag("--json", common.json, "Print results as one JSON object");
   }
-  CheckCommandName(app, argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {  // --help, --version
-    std::ostringstream text;
-    const int code = app.exit(request, text);
-    grbm::app::PrintText(text.str());
-    return code;
-  } catch (const CLI::ParseError& error) {
-    const auto used = app.get_subcommands();
-    throw grbm::ConfigError(
-        fmt::format("{}: see 'grbm {}--help'", error.what(), used.empty() ? "" : used.front()->get_name() + " "));
-  }
-  if (!action) {
-    grbm::app::PrintText(app.help());
+  CheckCommandName(program, argc, argv);
+  std::string text;
+  if (!line.Parse(argc, argv, text) || !action) {
+    grbm::app::PrintText(text.empty() ? program.Help() : text);
     return 0;
   }
   return action();

@@ -3,7 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 #include <concepts>
@@ -11,6 +10,7 @@
 #include <limits>
 #include <string>
 
+#include "command_line.h"
 #include "grbm/core/error.h"
 
 namespace grbm::app {
@@ -29,25 +29,24 @@ T ParseNumber(const std::string& text, const std::string& where, T min, T max) {
 }
 
 template <typename T>
-CLI::Option* AddNumber(CLI::App& command, const std::string& name, T& value, const std::string& help, T min, T max) {
+Option AddNumber(Command command, const std::string& name, T& value, const std::string& help, T min, T max) {
   const std::string shown = name.substr(name.find("--"));
-  CLI::Option* option = command.add_option_function<std::string>(
-      name, [=, &value](const std::string& text) { value = ParseNumber<T>(text, shown, min, max); }, help);
   const bool limited = max != std::numeric_limits<T>::max();
   const char* kind = std::floating_point<T> ? "FLOAT" : std::unsigned_integral<T> ? "UINT" : "INT";
-  option->type_name(limited ? fmt::format("{} in [{} - {}]", kind, min, max) : kind);
-  option->default_function([&value] { return fmt::format("{}", value); });
-  return option;
+  return command
+      .AddOption(
+          name, [=, &value](const std::string& text) { value = ParseNumber<T>(text, shown, min, max); },
+          [&value] { return fmt::format("{}", value); }, help)
+      .SetTypeName(limited ? fmt::format("{} in [{} - {}]", kind, min, max) : kind);
 }
 
-inline CLI::Option* AddSeed(CLI::App& command, std::uint64_t& seed,
-                            const std::string& help = "Seed of all random numbers") {
+inline Option AddSeed(Command command, std::uint64_t& seed, const std::string& help = "Seed of all random numbers") {
   return AddNumber<std::uint64_t>(command, "--seed", seed, help, 0, std::numeric_limits<std::uint64_t>::max())
-      ->capture_default_str();
+      .ShowDefault();
 }
 
-inline CLI::Option* AddThreads(CLI::App& command, int& threads,
-                               const std::string& help = "Threads; 0: one per core. Results do not depend on it") {
+inline Option AddThreads(Command command, int& threads,
+                         const std::string& help = "Threads; 0: one per core. Results do not depend on it") {
   return AddNumber<int>(command, "--threads", threads, help, 0, 4096);
 }
 

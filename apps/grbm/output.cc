@@ -104,10 +104,10 @@ Matrix ReadRows(const ModelFile& file, const std::string& source, const std::str
   return values;
 }
 
-void AddSet(CLI::App& command, std::vector<std::string>& assignments) {
-  command.add_option("--set", assignments, "A sampler setting other than the model's: sampler.key=value")
-      ->type_name("sampler.KEY=VALUE")
-      ->allow_extra_args(false);
+void AddSet(Command command, std::vector<std::string>& assignments) {
+  command.AddOption("--set", assignments, "A sampler setting other than the model's: sampler.key=value")
+      .SetTypeName("sampler.KEY=VALUE")
+      .OneEach();
 }
 
 ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {

@@ -37,7 +37,7 @@ DataOptions ModelData(const ModelFile& file, const std::string& source);
 Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
 
 // Adds `--set sampler.key=value`, which may be repeated.
-void AddSet(CLI::App& command, std::vector<std::string>& assignments);
+void AddSet(Command command, std::vector<std::string>& assignments);
 // A model to compute with: its file with these settings, and with sampler.final as what it stands for. Throws ConfigError
 // where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
 // large that floats do not suffice.

@@ -23,12 +23,12 @@ std::string FirstLine(std::string_view text) {
 
 }  // namespace
 
-void AddPresets(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("presets", "List the experiments that ship with the program, or print one");
+void AddPresets(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("presets", "List the experiments that ship with the program, or print one");
   const auto name = std::make_shared<std::string>();
-  command->add_option("NAME", *name, "Print this one's settings, as TOML");
-  command->footer("Example: grbm presets mnist > my.toml");
-  command->callback([=, &common, &action] {
+  command.AddOption("NAME", *name, "Print this one's settings, as TOML");
+  command.SetFooter("Example: grbm presets mnist > my.toml");
+  command.SetCallback([=, &common, &action] {
     action = [=, &common] {
       if (!name->empty()) {
         Print("{}", FindPreset(*name).text);

@@ -106,36 +106,35 @@ int RunInpaint(const Arguments& a, const Common& common) {
   return 0;
 }
 
-void AddShared(CLI::App* command, Arguments& a, Common& common) {
-  command->add_option("MODEL", a.model, "A model file")->required();
-  command->add_option("--data", a.data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")->required();
-  command->add_option("--split", a.split, "Part of the data: train, test, all")->capture_default_str();
-  AddNumber<Index>(*command, "-n,--count", a.count, "How many rows, from the first on", 1, 100'000'000)
-      ->capture_default_str();
-  command->add_option("-o,--out", a.out, "A picture (.png), originals above results, or an array (.npy)")->required();
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed);
+void AddShared(Command command, Arguments& a, Common& common) {
+  command.AddOption("MODEL", a.model, "A model file").Required();
+  command.AddOption("--data", a.data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
+  command.AddOption("--split", a.split, "Part of the data: train, test, all").ShowDefault();
+  AddNumber<Index>(command, "-n,--count", a.count, "How many rows, from the first on", 1, 100'000'000).ShowDefault();
+  command.AddOption("-o,--out", a.out, "A picture (.png), originals above results, or an array (.npy)").Required();
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed);
 }
 
 }  // namespace
 
-void AddReconstruct(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("reconstruct", "Data through the hidden units and back");
+void AddReconstruct(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("reconstruct", "Data through the hidden units and back");
   const auto a = std::make_shared<Arguments>();
   AddShared(command, *a, common);
-  command->footer("Example: grbm reconstruct run/model.safetensors --data mnist -o reconstructions.png");
-  command->callback([=, &common, &action] { action = [=, &common] { return Reconstruct(*a, common); }; });
+  command.SetFooter("Example: grbm reconstruct run/model.safetensors --data mnist -o reconstructions.png");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Reconstruct(*a, common); }; });
 }
 
-void AddInpaint(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("inpaint", "Fill in visible units given the others");
+void AddInpaint(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("inpaint", "Fill in visible units given the others");
   const auto a = std::make_shared<Arguments>();
   AddShared(command, *a, common);
-  command->add_option("--mask", a->mask, "What is known: an image or array of the model's shape, 0 where to fill in")
-      ->required();
-  AddSet(*command, a->assignments);
-  command->footer("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");
-  command->callback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
+  command.AddOption("--mask", a->mask, "What is known: an image or array of the model's shape, 0 where to fill in")
+      .Required();
+  AddSet(command, a->assignments);
+  command.SetFooter("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
 }
 
 }  // namespace grbm::app

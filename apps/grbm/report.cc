@@ -27,18 +27,18 @@ int Report(const ReportRequest& request, const std::string& out, const Common& c
 
 }  // namespace
 
-void AddReport(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("report", "Show a run, or compare runs, in one HTML file");
+void AddReport(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("report", "Show a run, or compare runs, in one HTML file");
   const auto request = std::make_shared<ReportRequest>();
   const auto out = std::make_shared<std::string>();
   const auto fast = std::make_shared<bool>();
-  command->add_option("RUN", request->runs, "Folders of runs, finished or not")->required();
-  command->add_option("-o,--out", *out, "The page (.html): one file, which loads nothing else")->required();
-  command->add_flag("--fast", *fast, "Leave out mixing and distances, which read the data");
-  AddThreads(*command, common.threads);
-  AddSeed(*command, request->seed);
-  command->footer("Example: grbm report runs/mnist runs/mnist-2 -o report.html");
-  command->callback([=, &common, &action] {
+  command.AddOption("RUN", request->runs, "Folders of runs, finished or not").Required();
+  command.AddOption("-o,--out", *out, "The page (.html): one file, which loads nothing else").Required();
+  command.AddFlag("--fast", *fast, "Leave out mixing and distances, which read the data");
+  AddThreads(command, common.threads);
+  AddSeed(command, request->seed);
+  command.SetFooter("Example: grbm report runs/mnist runs/mnist-2 -o report.html");
+  command.SetCallback([=, &common, &action] {
     action = [=, &common] {
       request->measure = !*fast;
       return Report(*request, *out, common);

@@ -131,27 +131,27 @@ int Reproduce(Arguments a, const Common& common) {
 
 }  // namespace
 
-void AddReproduce(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("reproduce", "Run the paper's experiments again: tables, figures and claims");
+void AddReproduce(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("reproduce", "Run the paper's experiments again: tables, figures and claims");
   const auto a = std::make_shared<Arguments>();
   std::string names = "What: all, or";
   for (const Experiment& experiment : Experiments())
     names += fmt::format("\n{}: {}", experiment.name, experiment.summary);
-  command->add_option("NAME", a->name, names);
-  command->add_flag("--list", a->list, "List the names");
-  command->add_option("--scale", a->scale, "quick: seconds; small: minutes; paper: the paper's own settings, days")
-      ->capture_default_str();
-  command->add_option("-o,--out", a->options.out, "Where pages and cells go")->type_name("DIR")->capture_default_str();
-  command->add_flag("--dry-run", a->dry_run, "List the cells and what they cost; train nothing");
-  command->add_flag("--render", a->render, "Draw the pages from the cells that are finished; train nothing");
-  command->add_option("--data", a->options.faces, "celeba32, celeba2k64: the folder of CelebA's JPEG files")
-      ->type_name("DIR");
-  command->add_option("--inception", a->options.inception, "Weights of the Inception network, see docs/inception.md")
-      ->envname("GRBM_INCEPTION");
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed);
-  command->footer("Example: grbm reproduce gmm --scale small");
-  command->callback([=, &common, &action] { action = [=, &common] { return Reproduce(*a, common); }; });
+  command.AddOption("NAME", a->name, names);
+  command.AddFlag("--list", a->list, "List the names");
+  command.AddOption("--scale", a->scale, "quick: seconds; small: minutes; paper: the paper's own settings, days")
+      .ShowDefault();
+  command.AddOption("-o,--out", a->options.out, "Where pages and cells go").SetTypeName("DIR").ShowDefault();
+  command.AddFlag("--dry-run", a->dry_run, "List the cells and what they cost; train nothing");
+  command.AddFlag("--render", a->render, "Draw the pages from the cells that are finished; train nothing");
+  command.AddOption("--data", a->options.faces, "celeba32, celeba2k64: the folder of CelebA's JPEG files")
+      .SetTypeName("DIR");
+  command.AddOption("--inception", a->options.inception, "Weights of the Inception network, see docs/inception.md")
+      .SetEnvironment("GRBM_INCEPTION");
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed);
+  command.SetFooter("Example: grbm reproduce gmm --scale small");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Reproduce(*a, common); }; });
 }
 
 }  // namespace grbm::app

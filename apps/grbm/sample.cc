@@ -97,22 +97,21 @@ int Sample(const Arguments& a, const Common& common) {
 
 }  // namespace
 
-void AddSample(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("sample", "Draw samples from noise");
+void AddSample(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("sample", "Draw samples from noise");
   const auto a = std::make_shared<Arguments>();
-  command->add_option("MODEL", a->model, "A model file")->required();
-  AddNumber<Index>(*command, "-n,--count", a->count, "How many samples", 1, 100'000'000)->capture_default_str();
-  AddNumber<std::int64_t>(*command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1,
+  command.AddOption("MODEL", a->model, "A model file").Required();
+  AddNumber<Index>(command, "-n,--count", a->count, "How many samples", 1, 100'000'000).ShowDefault();
+  AddNumber<std::int64_t>(command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1, 1'000'000'000);
+  AddNumber<std::int64_t>(command, "--every", a->every, ".npy and .gif: keep the state after every so many steps", 1,
                           1'000'000'000);
-  AddNumber<std::int64_t>(*command, "--every", a->every, ".npy and .gif: keep the state after every so many steps", 1,
-                          1'000'000'000);
-  AddNumber<int>(*command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
-  AddSet(*command, a->assignments);
-  command->add_option("-o,--out", a->out, "A picture (.png), an animation (.gif) or an array (.npy)")->required();
-  AddThreads(*command, common.threads);
-  AddSeed(*command, common.seed);
-  command->footer("Example: grbm sample run/model.safetensors -n 64 -o samples.png");
-  command->callback([=, &common, &action] { action = [=, &common] { return Sample(*a, common); }; });
+  AddNumber<int>(command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
+  AddSet(command, a->assignments);
+  command.AddOption("-o,--out", a->out, "A picture (.png), an animation (.gif) or an array (.npy)").Required();
+  AddThreads(command, common.threads);
+  AddSeed(command, common.seed);
+  command.SetFooter("Example: grbm sample run/model.safetensors -n 64 -o samples.png");
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Sample(*a, common); }; });
 }
 
 }  // namespace grbm::app

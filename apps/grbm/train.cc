@@ -115,20 +115,20 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
 
 }  // namespace
 
-void AddTrain(CLI::App& app, Common& common, Action& action) {
-  CLI::App* command = app.add_subcommand("train", "Train a model");
+void AddTrain(Command app, Common& common, Action& action) {
+  Command command = app.AddCommand("train", "Train a model");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("PRESET", arguments->preset, "A preset, or the path of a TOML file");
-  command->add_option("--set", arguments->assignments, "A setting other than the preset's; may be repeated")
-      ->type_name("SECTION.KEY=VALUE")
-      ->allow_extra_args(false);
-  command->add_option("-o,--out", arguments->out, "The run's folder (default: runs/PRESET)")->type_name("DIR");
-  command->add_flag("--resume", arguments->resume, "Go on with the run in --out");
-  AddThreads(*command, common.threads)->capture_default_str();
-  CLI::Option* seed = AddSeed(*command, common.seed);
-  command->footer("Example: grbm train mnist --set train.epochs=5 --out digits");
-  command->callback(
-      [=, &common, &action] { action = [=, &common] { return Train(*arguments, common, seed->count() > 0); }; });
+  command.AddOption("PRESET", arguments->preset, "A preset, or the path of a TOML file");
+  command.AddOption("--set", arguments->assignments, "A setting other than the preset's; may be repeated")
+      .SetTypeName("SECTION.KEY=VALUE")
+      .OneEach();
+  command.AddOption("-o,--out", arguments->out, "The run's folder (default: runs/PRESET)").SetTypeName("DIR");
+  command.AddFlag("--resume", arguments->resume, "Go on with the run in --out");
+  AddThreads(command, common.threads).ShowDefault();
+  const Option seed = AddSeed(command, common.seed);
+  command.SetFooter("Example: grbm train mnist --set train.epochs=5 --out digits");
+  command.SetCallback(
+      [=, &common, &action] { action = [=, &common] { return Train(*arguments, common, seed.given()); }; });
 }
 
 }  // namespace grbm::app

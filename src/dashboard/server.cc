@@ -3,13 +3,16 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 #include <httplib.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <optional>
 
+#include "dashboard/connections.h"
 #include "dashboard/model_view.h"
 #include "dashboard/page.h"
 #include "dashboard/run_view.h"
@@ -28,8 +31,9 @@ using json = nlohmann::ordered_json;
 using httplib::Request;
 using httplib::Response;
 
-constexpr std::size_t kThreads = 32;       // of connections
-constexpr int kMaxStreams = 16;            // of events, each of which keeps a thread
+constexpr int kMaxStreams = 16;            // of events, each of which keeps a worker
+constexpr int kMaxInLine = 8;              // requests that draw, each of which keeps one, too, until its turn is over
+constexpr std::size_t kMaxModels = 32;     // whose description is kept
 constexpr std::size_t kMaxBody = 1 << 12;  // of what is posted
 constexpr auto kTick = std::chrono::milliseconds(250);
 constexpr auto kHeartbeat = std::chrono::seconds(15);
@@ -69,6 +73,19 @@ std::string HostName(const std::string& header) {
   return header.substr(0, header.find(':'));
 }
 
+// A server whose connections are attended to by Connections.
+class Listener : public httplib::Server {
+ public:
+  ~Listener() override {
+    if (svr_sock_ != INVALID_SOCKET) ::close(svr_sock_);
+  }
+  int socket() const { return svr_sock_; }
+  bool Answer(httplib::Stream& stream) {
+    bool closed = false;
+    return process_request(stream, false, closed, nullptr) && !closed;
+  }
+};
+
 }  // namespace
 
 struct Dashboard::State {
@@ -101,14 +118,40 @@ struct Dashboard::State {
     return runs;
   }
 
+  // The turn to draw, for as long as it lives. Throws Refusal where many are waiting for theirs: they would keep all
+  // workers from those who only read.
+  class Turn {
+   public:
+    explicit Turn(State& state) : state_(state) {
+      if (++state_.in_line > kMaxInLine) {
+        --state_.in_line;
+        throw Refusal{503, fmt::format("{} requests are waiting for samples already: try again", kMaxInLine)};
+      }
+      state_.drawing.lock();
+    }
+    ~Turn() {
+      state_.drawing.unlock();
+      --state_.in_line;
+    }
+
+   private:
+    State& state_;
+  };
+
   json Model(const RunFolder& run) {
     const std::string token = FileToken(run, ModelPath(run.path.string()));
-    const std::lock_guard lock(drawing);
-    auto& [known, text] = models[run.name];
-    if (text.is_null() || known != token) {
-      text = DescribeModel(LoadModel(run), 1, pool);
-      known = token;
-    }
+    const auto known = [&]() -> std::optional<json> {
+      const std::lock_guard lock(describing);
+      const auto found = models.find(run.name);
+      return found != models.end() && found->second.first == token ? std::optional(found->second.second) : std::nullopt;
+    };
+    if (auto text = known()) return *text;
+    const Turn turn(*this);
+    if (auto text = known()) return *text;
+    json text = DescribeModel(LoadModel(run), 1, pool);
+    const std::lock_guard lock(describing);
+    if (models.size() >= kMaxModels) models.clear();
+    models[run.name] = {token, text};
     return text;
   }
 
@@ -118,7 +161,7 @@ struct Dashboard::State {
     fresh.steps = std::min<std::int64_t>(file.sampler.steps, 2000);
     fresh.temperature = file.sampler.temperature;
     OptionsFromJson(ParseJson(body, kMaxBody, "samples"), fresh.Fields(), "samples");
-    const std::lock_guard lock(drawing);
+    const Turn turn(*this);
     return DrawFresh(file, fresh, pool);
   }
 
@@ -136,7 +179,7 @@ struct Dashboard::State {
     const RunFolder run = Find(parts[2]);
     if (parts[3] == "samples") return Fresh(run, request.body);
     const ModelFile file = LoadModel(run);
-    const std::lock_guard lock(drawing);
+    const Turn turn(*this);
     return MeasureModel(file, 1, pool);
   }
 
@@ -228,9 +271,8 @@ struct Dashboard::State {
   }
 
   void SetUp() {
-    server.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
     server.set_payload_max_length(kMaxBody);
-    server.set_keep_alive_timeout(2);
+    server.set_keep_alive_timeout(5);  // what clients are told; Connections has more patience
     // Not SO_REUSEPORT, with which two programs could share a port.
     server.set_socket_options([](socket_t socket) {
       const int yes = 1;
@@ -255,7 +297,11 @@ struct Dashboard::State {
     errno = 0;
     port = options.port == 0 ? server.bind_to_any_port(options.host)
                              : (server.bind_to_port(options.host, options.port) ? options.port : -1);
-    if (port > 0) return;
+    if (port > 0) {
+      connections.emplace(server.socket(), ConnectionLimits(),
+                          [this](httplib::Stream& stream) { return server.Answer(stream); });
+      return;
+    }
     const int reason = errno;
     if (reason == EADDRINUSE) {
       throw IoError(fmt::format("port {} of {} is taken: give another with --port, or --port 0 for any that is free",
@@ -269,12 +315,15 @@ struct Dashboard::State {
   fs::path root;
   std::string page;
   int port = 0;
-  httplib::Server server;
+  Listener server;
   std::atomic<bool> stopping = false;
   std::atomic<int> streams = 0;
-  std::mutex drawing;  // guards the pool and the models
+  std::atomic<int> in_line = 0;
+  std::mutex drawing;  // guards the pool
   ThreadPool pool;
+  std::mutex describing;                                       // guards the models
   std::map<std::string, std::pair<std::string, json>> models;  // by run: of which file, and what was said of it
+  std::optional<Connections> connections;
 };
 
 Dashboard::Dashboard(const DashboardOptions& options) : state_(std::make_unique<State>(options)) {
@@ -293,11 +342,11 @@ Dashboard::~Dashboard() { Stop(); }
 
 int Dashboard::port() const { return state_->port; }
 
-void Dashboard::Run() { state_->server.listen_after_bind(); }
+void Dashboard::Run() { state_->connections->Run(); }
 
 void Dashboard::Stop() {
   state_->stopping = true;
-  state_->server.stop();
+  state_->connections->Stop();
 }
 
 }  // namespace grbm

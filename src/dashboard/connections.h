@@ -1,0 +1,68 @@
+// The connections of a web server, however many there are and whatever their clients do. One thread waits for all of them:
+// a worker gets a request when all of it is there, and an answer is sent as fast as its client takes it. Who sends slowly,
+// or not at all, or never reads, costs a file descriptor and some memory for a while, and no thread.
+#pragma once
+
+#include <httplib.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace grbm {
+
+struct ConnectionLimits {
+  std::size_t threads = 32;           // that make answers
+  std::size_t connections = 512;      // beyond which the one that has been idle longest makes room for a new one
+  std::size_t request = 1 << 14;      // bytes of a request
+  std::size_t unsent = 64 << 20;      // bytes of all answers that wait for their clients
+  std::chrono::seconds patience{10};  // with a client that neither sends a whole request nor takes what it is sent
+};
+
+class Connections {
+ public:
+  // Reads one request from the stream and writes its answer. False: the connection ends with it. Is called on many threads.
+  using Answer = std::function<bool(httplib::Stream&)>;
+
+  // listener: a socket that listens; not owned.
+  Connections(int listener, const ConnectionLimits& limits, Answer answer);
+  ~Connections();
+
+  // Serves until Stop, which may be called on any thread. Answers that are being made then come to their end unsent.
+  void Run();
+  void Stop();
+
+ private:
+  struct Connection;
+  class RequestStream;
+  using Clock = std::chrono::steady_clock;
+  using Handle = std::shared_ptr<Connection>;
+
+  void Wake() const;
+  void Accept();
+  void Attend(const Handle& connection, short events);
+  void Receive(const Handle& connection);
+  void Send(Connection& connection);
+  void Drain(Connection& connection);
+  void GoOn(const Handle& connection);
+  void Work(const Handle& connection);
+  void Drop(Connection& connection);
+  bool DropOldest(bool unsent);
+  void EndLate();
+
+  int listener_;
+  ConnectionLimits limits_;
+  Answer answer_;
+  int alarm_;  // wakes the thread that waits
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;  // guards the connections and the sum
+  std::list<Handle> connections_;
+  std::size_t unsent_ = 0;
+  httplib::ThreadPool workers_;
+};
+
+}  // namespace grbm
