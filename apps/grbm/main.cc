@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 

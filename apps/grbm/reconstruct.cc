@@ -1,6 +1,7 @@
 // grbm reconstruct, grbm inpaint: from data, through the hidden units, back to the visible ones.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "grbm/core/npz.h"
