@@ -213,7 +213,7 @@ TEST_F(Reproduce, ABrokenResultIsNamed) {
     ReadResult(Path(""));
     FAIL();
   } catch (const DataError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("not a result"));
+    EXPECT_THAT(error.what(), HasSubstr("result.json: byte 13: not valid JSON"));
   }
 }
 
