@@ -16,6 +16,7 @@
 #include <optional>
 
 #include "commands.h"
+#include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
 #include "grbm/core/random.h"
@@ -294,7 +295,7 @@ int Bench(const Arguments& a, const Common& common) {
                          {"sgemm_gflops", sgemm},
                          {"sgemm_library", BlasName()},
                          {"cases", cases}};
-    Print("{}\n", result.dump(2));
+    Print("{}\n", JsonText(result, 2));
     return 0;
   }
   Print(

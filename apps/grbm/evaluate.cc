@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "grbm/data/fetch.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
@@ -97,8 +98,9 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     object["hidden"] = model.hidden();
     object["temperature"] = temperature;
     object["seed"] = common.seed;
-    object.update(nlohmann::ordered_json::parse(ScoresJson(metrics)));
-    Print("{}\n", object.dump());
+    const std::string scores = ScoresJson(metrics);
+    object.update(ParseJson<nlohmann::ordered_json>(scores, scores.size(), "scores"));
+    Print("{}\n", JsonText(object));
     return 0;
   }
   Print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/reach.h"
@@ -29,7 +30,7 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
     for (const auto& [name, value] : results) {
       std::visit([&, &key = name](const auto& v) { object[key] = v; }, value);
     }
-    Print("{}\n", object.dump());
+    Print("{}\n", JsonText(object));
     return;
   }
   if (common.quiet) return;

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.h"
+#include "core/json.h"
 #include "streams.h"
 
 namespace grbm::app {
@@ -35,7 +36,7 @@ void AddPresets(Command app, Common& common, Action& action) {
       } else if (common.json) {
         nlohmann::ordered_json list;
         for (const Preset& preset : Presets()) list[std::string(preset.name)] = FirstLine(preset.text);
-        Print("{}\n", list.dump());
+        Print("{}\n", JsonText(list));
       } else {
         for (const Preset& preset : Presets()) Print("{:18} {}\n", preset.name, FirstLine(preset.text));
       }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -69,7 +70,7 @@ int List(const Common& common) {
   for (const Experiment& experiment : Experiments()) names[std::string(experiment.name)] = experiment.summary;
   names["all"] = "all of them, those with faces only where --data gives them";
   if (common.json) {
-    Print("{}\n", names.dump());
+    Print("{}\n", JsonText(names));
   } else {
     for (const auto& [name, summary] : names.items()) Print("{:16} {}\n", name, summary.get<std::string>());
   }
@@ -89,7 +90,7 @@ int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
                     {"operations", cell.cost}});
   }
   if (common.json) {
-    Print("{}\n", nlohmann::ordered_json{{"cells", list}, {"operations_left", cost}}.dump());
+    Print("{}\n", JsonText(nlohmann::ordered_json{{"cells", list}, {"operations_left", cost}}));
     return 0;
   }
   for (const PlannedCell& cell : cells) {

@@ -47,6 +47,9 @@ Json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& 
   }
 }
 
+std::string JsonText(const nlohmann::json& value, int indent) { return value.dump(indent); }
+std::string JsonText(const nlohmann::ordered_json& value, int indent) { return value.dump(indent); }
+
 template nlohmann::json ParseJson(std::string_view, std::size_t, const std::string&);
 template nlohmann::ordered_json ParseJson(std::string_view, std::size_t, const std::string&);
 

@@ -1,4 +1,4 @@
-// JSON from files and requests that are not to be trusted.
+// JSON from files and requests that are not to be trusted; and its text. Both are compiled once, which takes seconds.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,6 +11,10 @@ namespace grbm {
 // or nlohmann::ordered_json, which keeps the order of keys.
 template <typename Json = nlohmann::json>
 Json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& where);
+
+// On one line, or indented by so many blanks. Throws nlohmann's exception where a string is not UTF-8.
+std::string JsonText(const nlohmann::json& value, int indent = -1);
+std::string JsonText(const nlohmann::ordered_json& value, int indent = -1);
 
 extern template nlohmann::json ParseJson(std::string_view, std::size_t, const std::string&);
 extern template nlohmann::ordered_json ParseJson(std::string_view, std::size_t, const std::string&);

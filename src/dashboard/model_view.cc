@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/json.h"
 #include "evaluate/common.h"
 #include "grbm/core/error.h"
 #include "grbm/evaluate/evaluation.h"
@@ -38,7 +39,7 @@ void Put(json& object, const Picture& picture) {
   if (picture.ending == ".png") {
     object["image"] = PngUri(picture.contents);
   } else {
-    object["points"] = json::parse(picture.contents);
+    object["points"] = ParseJson<json>(picture.contents, picture.contents.size(), "picture");
   }
 }
 
@@ -179,7 +180,8 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     request.seed = seed;
     Evaluation evaluation(std::move(request), pool, progress);
     json measured = {{"mixing", MeasureMixingJson(evaluation)}};
-    measured["scores"] = json::parse(ScoresJson(Evaluate(evaluation, {"quick"})));
+    const std::string scores = ScoresJson(Evaluate(evaluation, {"quick"}));
+    measured["scores"] = ParseJson<json>(scores, scores.size(), "scores");
     return measured;
   } catch (const Error& error) {
     return {{"note", error.what()}};

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/json.h"
 #include "evaluate/common.h"
 #include "evaluate/metrics.h"
 #include "grbm/core/error.h"
@@ -153,7 +154,7 @@ std::string ScoresJson(const std::vector<MetricScores>& metrics) {
       object[metric.name][score.name] = entry;
     }
   }
-  return object.dump();
+  return JsonText(object);
 }
 
 }  // namespace grbm

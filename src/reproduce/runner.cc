@@ -54,7 +54,7 @@ void WriteResult(const std::string& folder, const CellResult& result) {
       entry[s.name] = {{"value", Number(s.estimate.value)}, {"error", Number(s.estimate.error)}, {"note", s.note}};
     }
   }
-  WriteFileAtomically(ResultPath(folder), object.dump(2) + "\n");
+  WriteFileAtomically(ResultPath(folder), JsonText(object, 2) + "\n");
 }
 
 // Passes on what a run tells, and keeps the time.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "core/bytes.h"
+#include "core/json.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -36,7 +37,7 @@ Scalar ScalarFromJson(const json& value, std::string_view name, const std::strin
 
 std::string DumpJson(const json& value, const std::string& where) {
   try {
-    return value.dump();
+    return JsonText(value);
   } catch (const json::exception&) {
     throw DataError(fmt::format("{}: text that is not valid UTF-8", where));
   }

@@ -89,7 +89,7 @@ std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   line["hidden_activity"] = m.batch.hidden_activity;
   line["unstable_units"] = m.batch.unstable_units;
   for (const auto& [name, value] : curves) line[name] = value;
-  return line.dump() + "\n";
+  return JsonText(line) + "\n";
 }
 
 MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,

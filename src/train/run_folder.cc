@@ -108,7 +108,7 @@ std::string Manifest(const RunRequest& request, const Dataset& data, const RunOr
   manifest["data"] = {
       {"source", data.source()}, {"rows", data.rows()}, {"visible", data.visible()}, {"fingerprint", origin.data}};
   manifest["config"] = ConfigText(request.config);
-  return manifest.dump(2) + "\n";
+  return JsonText(manifest, 2) + "\n";
 }
 
 }  // namespace
