@@ -1,10 +1,10 @@
 // What the presets of the mixtures learn with each adjusted sampler, judged by quadrature against the true density.
 #include <gtest/gtest.h>
 
-#include "grbm/core/file.h"
 #include "grbm/evaluate/mixture.h"
 #include "grbm/sampler/sampler.h"
 #include "grbm/store/model_file.h"
+#include "grbm/train/presets.h"
 #include "grbm/train/run.h"
 #include "support/temporary_folder.h"
 
@@ -33,8 +33,7 @@ std::vector<Experiment> Experiments() {
 class Mixtures : public testing::TemporaryFolder, public ::testing::WithParamInterface<Experiment> {
  protected:
   ModelFile Train() const {
-    const std::string preset = std::string(GRBM_PRESETS) + "/" + GetParam().preset + ".toml";
-    RunRequest request{.config = ParseConfig(ReadFile(preset), preset), .folder = Path("run")};
+    RunRequest request{.config = LoadPreset(GetParam().preset), .folder = Path("run")};
     for (const char* setting : GetParam().settings) SetOption(request.config, setting);
     request.config.train.epochs = GetParam().epochs;
     ThreadPool pool(1);
