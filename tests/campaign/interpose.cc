@@ -7,7 +7,7 @@
 //     KIND    open (for writing), write, fsync, rename, close (of what was open for writing), truncate, mkdir, unlink, any
 //     N       the n-th call of that kind, from 1; N+ stands for that one and all after it
 //     ACTION  the name of an error: the call does nothing and fails with it (close does close)
-//             short: a write takes one byte and says so
+//             short: a write takes half of its bytes and says so
 //             kill, kill-after: the program is killed before or after the call; kill-half: amid a write
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -154,7 +154,7 @@ ssize_t write(int fd, const void* data, size_t size) {
     real(size / 2);
     Die();
   }
-  const ssize_t result = real(action == "short" ? std::min<size_t>(size, 1) : size);
+  const ssize_t result = real(action == "short" ? (size + 1) / 2 : size);
   if (action == "kill-after") Die();
   return result;
 }
