@@ -6,10 +6,14 @@
 
 namespace grbm {
 
-// The base of the family. `exit_code` is the sysexits code with which the command line ends.
+// The text as one line of at most 2,000 bytes: control characters as \xNN, what is longer cut.
+std::string OneLine(const std::string& text);
+
+// The base of the family. `exit_code` is the sysexits code with which the command line ends. Whatever text of files, paths
+// or settings a message quotes, it is one line.
 class Error : public std::runtime_error {
  public:
-  Error(const std::string& message, int exit_code) : std::runtime_error(message), exit_code_(exit_code) {}
+  Error(const std::string& message, int exit_code) : std::runtime_error(OneLine(message)), exit_code_(exit_code) {}
   int exit_code() const { return exit_code_; }
 
  private:
