@@ -20,6 +20,15 @@
 HWY_BEFORE_NAMESPACE();
 namespace grbm::kernels::HWY_NAMESPACE {
 
+// What tables before the t-th take, where a table of kBits takes take(kBits).
+template <typename T, int... kBits, typename Take>
+constexpr std::array<T, sizeof...(kBits)> TakenBefore(const Take& take) {
+  constexpr int kSizes[] = {kBits...};
+  std::array<T, sizeof...(kBits)> out{};
+  for (std::size_t t = 1; t < out.size(); ++t) out[t] = out[t - 1] + take(kSizes[t - 1]);
+  return out;
+}
+
 // Tables of the sums of kBits rows each, of the first kUsed vectors of a panel's lines: as many bits of a row are served
 // at once as the tables have together.
 template <std::size_t kUsed, int... kBits>
@@ -84,15 +93,8 @@ class SubsetSums {
   static constexpr std::size_t kWidth = kUsed * kLanes;
   static constexpr int kLogBytes = std::countr_zero(kWidth * sizeof(float));
 
-  // What tables before the t-th take, where a table takes take(size).
-  template <typename T, typename Take>
-  static constexpr std::array<T, kTables> Before(const Take& take) {
-    std::array<T, kTables> out{};
-    for (std::size_t t = 1; t < kTables; ++t) out[t] = out[t - 1] + take(kSizes[t - 1]);
-    return out;
-  }
-  static constexpr auto kFirstBit = Before<int>([](int size) { return size; });
-  static constexpr auto kStart = Before<std::size_t>([](int size) { return std::size_t{1} << size; });
+  static constexpr auto kFirstBit = TakenBefore<int, kBits...>([](int size) { return size; });
+  static constexpr auto kStart = TakenBefore<std::size_t, kBits...>([](int size) { return std::size_t{1} << size; });
 
   alignas(64) float sums_[((std::size_t{1} << kBits) + ...) * kWidth];
 };

@@ -38,7 +38,8 @@ std::set<std::uint64_t> PictureUpdates(std::uint64_t total, std::int64_t count) 
   std::set<std::uint64_t> updates;
   for (std::int64_t k = 1; k <= count; ++k) {
     const double share = static_cast<double>(k) / static_cast<double>(count);
-    updates.insert(std::clamp<std::uint64_t>(std::llround(std::pow(static_cast<double>(total), share)), 1, total));
+    const double update = std::round(std::pow(static_cast<double>(total), share));
+    updates.insert(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(update), 1, total));
   }
   return updates;
 }
