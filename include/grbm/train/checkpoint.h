@@ -27,6 +27,8 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
 // Throws DataError, naming the file, where it is not a checkpoint or a damaged one. Files of format version 1 have no
 // digest and no origin: they are taken as they are.
 Checkpoint ReadCheckpoint(const std::string& path);
+// The same from memory; `path` stands for the file in messages.
+Checkpoint ParseCheckpoint(std::string contents, const std::string& path);
 
 // Checkpoints of a folder are named after their update.
 std::string CheckpointName(std::uint64_t update);
