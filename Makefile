@@ -36,18 +36,11 @@ sanitize: setup-test
 	  ctest --preset $$preset -j $(JOBS) --no-tests=error || exit 1; \
 	done
 
-# Random input for every reader of files, FUZZ_SECONDS each. Needs clang. A finding stays in build-fuzz/.
-FUZZ_CXX     ?= clang++
-FUZZ_SECONDS ?= 60
+# Random input for every reader of files and requests, FUZZ_SECONDS in all. Needs clang. Goes on where it was left; a
+# finding stays in build-fuzz/findings. FUZZ="--executions 1e8 --seconds 0" and other options: tests/campaign/fuzz.py --help
+FUZZ_SECONDS ?= 900
 fuzz: setup
-	@cmake -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=$(FUZZ_CXX) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
-	  -DGRBM_FUZZ=ON -DBUILD_TESTING=OFF
-	@cmake --build build-fuzz -j $(JOBS) --target fuzz_programs
-	@for name in safetensors npy npz model idx csv image; do \
-	  mkdir -p build-fuzz/corpus/$$name && \
-	  build-fuzz/$${name}_fuzz -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -malloc_limit_mb=256 -timeout=5 \
-	    -artifact_prefix=build-fuzz/$$name- build-fuzz/corpus/$$name fuzz/corpus/$$name || exit 1; \
-	done
+	@/usr/bin/python3 tests/campaign/fuzz.py --seconds $(FUZZ_SECONDS) --jobs $(JOBS) $(FUZZ)
 
 # Known mistakes, one by one: each must turn its named test red.
 mutants: setup-test

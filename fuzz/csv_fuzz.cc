@@ -1,10 +1,4 @@
 #include "data/csv.h"
 #include "fuzz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    grbm::ParseCsv({reinterpret_cast<const char*>(data), size}, "input").ReadAll();
-  } catch (const grbm::DataError&) {
-  }
-  return 0;
-}
+GRBM_FUZZ_TARGET(Csv, input) { grbm::ParseCsv(input, "input").ReadAll(); }

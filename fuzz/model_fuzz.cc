@@ -1,10 +1,8 @@
 #include "fuzz.h"
+#include "grbm/model/reach.h"
 #include "grbm/store/model_file.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  try {
-    grbm::ParseModel(std::string(reinterpret_cast<const char*>(data), size), "input");
-  } catch (const grbm::DataError&) {
-  }
-  return 0;
+GRBM_FUZZ_TARGET(Model, input) {
+  const grbm::ModelFile file = grbm::ParseModel(std::string(input), "input");
+  grbm::CheckReach(file.model, file.sampler.temperature, "input");
 }

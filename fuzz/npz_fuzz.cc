@@ -1,6 +1,4 @@
 #include "fuzz.h"
 #include "grbm/core/npz.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return grbm::FuzzTensors(grbm::ParseNpz, data, size);
-}
+GRBM_FUZZ_TARGET(Npz, input) { grbm::ReadAllFloats(grbm::ParseNpz(std::string(input), "input")); }

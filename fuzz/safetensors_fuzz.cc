@@ -1,6 +1,4 @@
 #include "fuzz.h"
 #include "grbm/core/safetensors.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return grbm::FuzzTensors(grbm::ParseTensors, data, size);
-}
+GRBM_FUZZ_TARGET(Safetensors, input) { grbm::ReadAllFloats(grbm::ParseTensors(std::string(input), "input")); }

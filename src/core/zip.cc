@@ -206,6 +206,9 @@ std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::str
 }
 
 void CheckCrc(std::string_view content, const ZipMember& member, const std::string& where) {
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+  return;  // or a fuzzer would see little of what is behind it
+#endif
   if (Crc(content) != member.crc) {
     throw DataError(fmt::format("{}: member {}: wrong checksum: the file is damaged", where, Quoted(member.name)));
   }

@@ -8,7 +8,11 @@
 namespace grbm {
 
 // 256 Mi values: far above any figure, far below what a damaged header can ask for.
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+inline constexpr Index kMaxImageValues = Index{1} << 16;  // so that a header's claim costs a fuzzer no time
+#else
 inline constexpr Index kMaxImageValues = Index{1} << 28;
+#endif
 
 // height × width × channels, or -1 where that is not between 1 and kMaxImageValues.
 inline Index ImageValues(Index height, Index width, Index channels) {

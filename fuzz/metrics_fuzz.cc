@@ -1,0 +1,6 @@
+#include "dashboard/run_text.h"
+#include "fuzz.h"
+
+GRBM_FUZZ_TARGET(Metrics, input) {
+  grbm::MetricColumns(input).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}

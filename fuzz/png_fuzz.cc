@@ -1,0 +1,3 @@
+#include "image_fuzz.h"
+
+GRBM_FUZZ_TARGET(Png, input) { grbm::Halve(grbm::DecodePng(input, "input")); }
