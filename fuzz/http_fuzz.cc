@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "dashboard/connections.h"
 #include "dashboard/handler.h"
 #include "dashboard/page.h"
 #include "fuzz.h"
@@ -87,6 +88,8 @@ struct Dashboard {
 
 GRBM_FUZZ_TARGET(Http, input) {
   static Dashboard dashboard;
+  const auto size = grbm::RequestSize(input, 1 << 12);
+  if (size && *size > input.size()) std::abort();
   MemoryStream stream(input);
   for (int requests = 0; requests < 8 && !stream.empty(); ++requests) {
     if (!dashboard.server.Serve(stream)) break;

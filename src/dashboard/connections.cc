@@ -28,8 +28,8 @@ constexpr std::size_t kBlock = 1 << 12;       // bytes read at a time, so that n
 constexpr std::size_t kMaxDrained = 1 << 18;  // bytes read from a client that was told to go
 constexpr int kBacklog = 512;                 // connections that the system keeps for us
 
-// The bytes of the request at the beginning of the text: none where they are not there yet. What the length of a body is
-// said to be counts up to `limit`; otherwise the request ends with its headers, and the server's own parser refuses it.
+}  // namespace
+
 std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit) {
   constexpr std::string_view kLength = "content-length:";
   const std::size_t end = text.find("\r\n\r\n");
@@ -45,8 +45,6 @@ std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit)
   if (body > limit) body = 0;
   return text.size() < head + body ? std::nullopt : std::optional(head + body);
 }
-
-}  // namespace
 
 struct Connections::Connection {
   int socket;                 // -1: dropped

@@ -11,7 +11,9 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace grbm {
 
@@ -22,6 +24,10 @@ struct ConnectionLimits {
   std::size_t unsent = 64 << 20;      // bytes of all answers that wait for their clients
   std::chrono::seconds patience{10};  // with a client that neither sends a whole request nor takes what it is sent
 };
+
+// The bytes of the request at the beginning of the text: none where they are not there yet. What the length of a body is
+// said to be counts up to `limit`; otherwise the request ends with its headers, and the server's own parser refuses it.
+std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit);
 
 class Connections {
  public:

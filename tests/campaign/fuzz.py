@@ -2,7 +2,8 @@
 """Random input for every reader, followed by coverage: fuzz.py [--executions N] [--seconds S] [--jobs J] ...
 
 Builds the programs of fuzz/ with clang in build-fuzz and runs them in slices, as many at once as --jobs says, until all
-have made their executions, --seconds are over or Ctrl-C ends it. What was done is kept in build-fuzz/fuzz.json and the
+have made their executions, --seconds are over or Ctrl-C ends it: what is not given does not end it, and where neither is,
+1e8 executions do. What was done is kept in build-fuzz/fuzz.json and the
 corpora in build-fuzz/corpus: the next call goes on from there. Every reader gets the same time, so slow ones make fewer
 executions. A finding stays in build-fuzz/findings; the exit code is then 1.
 """
@@ -70,6 +71,18 @@ class Record:
         entry = self.entry(name)
         return entry["executions"] / entry["seconds"] if entry["seconds"] > 0 else 0.0
 
+    def recheck(self, name, programs, work):
+        """Findings that are findings no more become seeds."""
+        left = 0
+        for path in sorted((work / "findings").glob(f"{name}-*")):
+            command = [str(programs / f"{name}_fuzz"), *LIMITS, str(path)]
+            if subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT).returncode:
+                left += 1
+            else:
+                (work / "corpus" / name).mkdir(parents=True, exist_ok=True)
+                path.rename(work / "corpus" / name / path.name)
+        self.entry(name)["findings"] = left
+
     def total(self):
         return sum(self.entry(name)["executions"] for name in READERS)
 
@@ -130,7 +143,7 @@ def fuzz(options, programs, work, record):
                 break
             list(pool.map(lambda name: work_on(name, options.slice, left[name]), slices))
             if not options.quiet:
-                print(f"fuzz: {record.total():,} of {options.executions:,} executions", flush=True)
+                print(f"fuzz: {record.total():,} executions", flush=True)
 
 
 def minimise(programs, work, names):
@@ -164,8 +177,8 @@ def print_table(record, names):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", 1)[0])
-    parser.add_argument("--executions", type=lambda text: int(float(text)), default=100_000_000,
-                        help="in all, those of earlier calls included (default: 1e8)")
+    parser.add_argument("--executions", type=lambda text: int(float(text)),
+                        help="in all, those of earlier calls included (default: 1e8, or with --seconds no limit)")
     parser.add_argument("--seconds", type=float, default=0, help="of this call at most; 0: no limit")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at once (default: one per core)")
     parser.add_argument("--slice", type=int, default=120, help="seconds of a program between two records (default: 120)")
@@ -180,6 +193,8 @@ def main():
     parser.add_argument("--quiet", action="store_true", help="no progress")
     options = parser.parse_args()
     options.readers = options.readers.split(",")
+    if options.executions is None:
+        options.executions = 10**15 if options.seconds else 10**8
     unknown = set(options.readers) - set(READERS)
     if unknown:
         sys.exit(f"fuzz: unknown readers: {', '.join(sorted(unknown))}: allowed are {', '.join(READERS)}")
@@ -190,6 +205,8 @@ def main():
     if options.restart:
         path.unlink(missing_ok=True)
     record = Record(path)
+    for name in options.readers:
+        record.recheck(name, options.folder, options.folder)
     try:
         fuzz(options, options.folder, options.folder, record)
     except KeyboardInterrupt:
