@@ -63,7 +63,10 @@ class Build:
 
     def __init__(self, programs):
         must("cmake", "--build", BUILD, "--target", "grbm_program", *programs)
-        self.compile = {entry["output"]: entry for entry in json.loads((BUILD / "compile_commands.json").read_text())}
+        self.compile = {}  # by object
+        for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+            words = shlex.split(entry["command"])
+            self.compile[words[words.index("-o") + 1]] = words
         self.parts = {}  # the objects that a file is part of
         for block in must("ninja", "-t", "deps").split("\n\n"):
             lines = block.strip().splitlines()
@@ -81,11 +84,10 @@ class Build:
 
     def compile_object(self, name, mutant, folder):
         """One object with the changed file in place of its own."""
-        entry = self.compile[name]
-        words = shlex.split(entry["command"])
+        words = list(self.compile[name])
         words[words.index("-o") + 1] = str(folder / name)
         source = words.index("-c") + 1
-        if os.path.samefile(entry["file"], ROOT / mutant["file"]):
+        if os.path.samefile(words[source], ROOT / mutant["file"]):
             words[source] = str(folder / mutant["file"])
         includes = [f"-I{folder / 'include'}", f"-I{folder / 'src'}"]
         compiler = next(place for place, word in enumerate(words) if word.startswith("-"))
