@@ -3,9 +3,9 @@
 
 Builds the programs of fuzz/ with clang in build-fuzz and runs them in slices, as many at once as --jobs says, until all
 have made their executions, --seconds are over or Ctrl-C ends it: what is not given does not end it, and where neither is,
-1e8 executions do. What was done is kept in build-fuzz/fuzz.json and the
-corpora in build-fuzz/corpus: the next call goes on from there. Every reader gets the same time, so slow ones make fewer
-executions. A finding stays in build-fuzz/findings; the exit code is then 1.
+1e8 executions do. What was done is kept in build-fuzz/fuzz.json and the corpora in build-fuzz/corpus: the next call goes on
+from there. Every reader gets the same time, so slow ones make fewer executions. A finding stays in build-fuzz/findings; the exit code is then 1. Programs without sanitizers (--sanitizers "")
+run several times as fast and are built beside the others; what they reach, the others start from.
 """
 
 import argparse
@@ -52,13 +52,14 @@ class Record:
         self.readers = json.loads(path.read_text()) if path.exists() else {}
 
     def entry(self, name):
-        empty = {"executions": 0, "seconds": 0.0, "edges": 0, "features": 0, "findings": 0}
+        empty = {"executions": 0, "sanitized": 0, "seconds": 0.0, "edges": 0, "features": 0, "findings": 0}
         return self.readers.setdefault(name, empty)
 
-    def add(self, name, executions, seconds, edges, features, findings):
+    def add(self, name, executions, sanitized, seconds, edges, features, findings):
         with self.lock:
             entry = self.entry(name)
             entry["executions"] += executions
+            entry["sanitized"] += executions if sanitized else 0
             entry["seconds"] += seconds
             entry["edges"] = max(entry["edges"], edges)
             entry["features"] = max(entry["features"], features)
@@ -87,7 +88,7 @@ class Record:
         return sum(self.entry(name)["executions"] for name in READERS)
 
 
-def run_slice(name, programs, work, record, seconds, executions):
+def run_slice(name, programs, work, record, sanitized, seconds, executions):
     """One program for so many seconds, or executions: whichever end first."""
     corpus, findings, seeds = work / "corpus" / name, work / "findings", SEEDS / name
     for folder in (corpus, findings):
@@ -103,13 +104,13 @@ def run_slice(name, programs, work, record, seconds, executions):
     status = re.findall(r"cov: (\d+) ft: (\d+)", result.stderr)
     edges, features = map(int, status[-1]) if status else (0, 0)
     numbers = re.findall(r"^#(\d+)\t", result.stderr, re.M) + re.findall(r"number_of_executed_units: (\d+)", result.stderr)
-    record.add(name, max(map(int, numbers), default=0), elapsed, edges, features, len(found))
+    record.add(name, max(map(int, numbers), default=0), sanitized, elapsed, edges, features, len(found))
     if result.returncode != 0:
         summary = re.findall(r"^SUMMARY: .*|^==\d+== ?ERROR: .*", result.stderr, re.M)
         where = ", ".join(map(str, sorted(found))) or "(no file)"
         print(f"fuzz: {name}: {summary[-1] if summary else result.stderr[-500:]}: {where}", file=sys.stderr, flush=True)
         if not found:  # the program itself fails: it would do so for ever
-            record.add(name, 0, 0, 0, 0, 1)
+            record.add(name, 0, sanitized, 0, 0, 0, 1)
             return False
     return True
 
@@ -124,10 +125,13 @@ def shares(record, names, executions):
 def fuzz(options, programs, work, record):
     deadline = time.monotonic() + options.seconds if options.seconds else float("inf")
     broken = set()
+    # Short sessions reach every reader, too.
+    length = min(options.slice, options.seconds * options.jobs / len(options.readers)) if options.seconds else options.slice
 
     def work_on(name, seconds, executions):
         left = deadline - time.monotonic()
-        if left > 0 and not run_slice(name, programs, work, record, max(1, int(min(seconds, left))), executions):
+        if left > 0 and not run_slice(name, programs, work, record, options.sanitizers != "", max(1, int(min(seconds, left))),
+                                      executions):
             broken.add(name)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -141,7 +145,7 @@ def fuzz(options, programs, work, record):
             slices = [name for name in names if left[name] > 0]
             if not slices or record.total() >= options.executions:
                 break
-            list(pool.map(lambda name: work_on(name, options.slice, left[name]), slices))
+            list(pool.map(lambda name: work_on(name, length, left[name]), slices))
             if not options.quiet:
                 print(f"fuzz: {record.total():,} executions", flush=True)
 
@@ -162,7 +166,7 @@ def minimise(programs, work, names):
 
 def print_table(record, names):
     print(f"{'reader':<12} {'executions':>13} {'seconds':>8} {'per second':>10} {'edges':>7} {'features':>8} {'findings':>8}")
-    totals = {"executions": 0, "seconds": 0.0, "findings": 0}
+    totals = {"executions": 0, "sanitized": 0, "seconds": 0.0, "findings": 0}
     for name in names:
         e = record.entry(name)
         for key in totals:
@@ -198,21 +202,22 @@ def main():
     unknown = set(options.readers) - set(READERS)
     if unknown:
         sys.exit(f"fuzz: unknown readers: {', '.join(sorted(unknown))}: allowed are {', '.join(READERS)}")
+    programs = options.folder if options.sanitizers else options.folder / "fast"
     if not options.no_build:
-        build(options.folder, options.sanitizers, options.jobs)
+        build(programs, options.sanitizers, options.jobs)
     options.folder.mkdir(exist_ok=True)
     path = options.folder / "fuzz.json"
     if options.restart:
         path.unlink(missing_ok=True)
     record = Record(path)
-    for name in options.readers:
-        record.recheck(name, options.folder, options.folder)
+    for name in options.readers if options.sanitizers else []:
+        record.recheck(name, programs, options.folder)
     try:
-        fuzz(options, options.folder, options.folder, record)
+        fuzz(options, programs, options.folder, record)
     except KeyboardInterrupt:
         print("fuzz: stopped; call again to go on", file=sys.stderr)
     if options.minimise:
-        minimise(options.folder, options.folder, options.readers)
+        minimise(programs, options.folder, options.readers)
     if options.json:
         print(json.dumps(record.readers))
         return 1 if any(entry["findings"] for entry in record.readers.values()) else 0
