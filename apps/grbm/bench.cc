@@ -82,26 +82,33 @@ Shape ParseShape(const std::string& text) {
 class BusyProcesses {
  public:
   explicit BusyProcesses(int count) {
+    const pid_t parent = getpid();
     for (int k = 0; k < count; ++k) {
       const pid_t child = fork();
-      if (child < 0) throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
+      if (child < 0) {
+        Stop();
+        throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
+      }
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(0);  // it had ended before
         for (;;) asm volatile("");
       }
       children_.push_back(child);
     }
   }
-  ~BusyProcesses() {
+  ~BusyProcesses() { Stop(); }
+  BusyProcesses(const BusyProcesses&) = delete;
+  BusyProcesses& operator=(const BusyProcesses&) = delete;
+
+ private:
+  void Stop() {
     for (const pid_t child : children_) {
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
     }
   }
-  BusyProcesses(const BusyProcesses&) = delete;
-  BusyProcesses& operator=(const BusyProcesses&) = delete;
 
- private:
   std::vector<pid_t> children_;
 };
 
