@@ -159,8 +159,12 @@ Measured MeasureAlone(std::size_t count, const std::string& what, const std::fun
   if (child < 0) throw IoError("bench: no process could be started");
   const auto bytes = static_cast<ssize_t>(count * sizeof(double));
   if (child == 0) {
-    const std::vector<double> numbers = measure();
-    _exit(write(ends[1], numbers.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+    try {
+      const std::vector<double> numbers = measure();
+      _exit(write(ends[1], numbers.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+    } catch (const std::exception&) {  // the parent says so
+      _exit(1);
+    }
   }
   close(ends[1]);
   Measured result{std::vector<double>(count), 0};
