@@ -82,26 +82,33 @@ Shape ParseShape(const std::string& text) {
 class BusyProcesses {
  public:
   explicit BusyProcesses(int count) {
+    const pid_t parent = getpid();
     for (int k = 0; k < count; ++k) {
       const pid_t child = fork();
-      if (child < 0) throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
+      if (child < 0) {
+        Stop();
+        throw IoError(fmt::format("bench: of {} busy processes {} could be started", count, k));
+      }
       if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent) _exit(0);  // it had ended before
         for (;;) asm volatile("");
       }
       children_.push_back(child);
     }
   }
-  ~BusyProcesses() {
+  ~BusyProcesses() { Stop(); }
+  BusyProcesses(const BusyProcesses&) = delete;
+  BusyProcesses& operator=(const BusyProcesses&) = delete;
+
+ private:
+  void Stop() {
     for (const pid_t child : children_) {
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
     }
   }
-  BusyProcesses(const BusyProcesses&) = delete;
-  BusyProcesses& operator=(const BusyProcesses&) = delete;
 
- private:
   std::vector<pid_t> children_;
 };
 
@@ -152,8 +159,12 @@ Measured MeasureAlone(std::size_t count, const std::string& what, const std::fun
   if (child < 0) throw IoError("bench: no process could be started");
   const auto bytes = static_cast<ssize_t>(count * sizeof(double));
   if (child == 0) {
-    const std::vector<double> numbers = measure();
-    _exit(write(ends[1], numbers.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+    try {
+      const std::vector<double> numbers = measure();
+      _exit(write(ends[1], numbers.data(), static_cast<std::size_t>(bytes)) == bytes ? 0 : 1);
+    } catch (const std::exception&) {  // the parent says so
+      _exit(1);
+    }
   }
   close(ends[1]);
   Measured result{std::vector<double>(count), 0};

@@ -32,7 +32,7 @@ int Density(const Arguments& a, const Common& common) {
   const std::optional<Mixture> found = FindMixture(a.mixture);
   if (!found) throw ConfigError(fmt::format("--data {}: allowed are gmm-iso and gmm-aniso", a.mixture));
   const Mixture& mixture = *found;
-  // At another temperature the samplers aim at the law of exp(-E/τ).
+  // At another temperature all samplers with a law but adjusted Langevin have that of exp(-E/τ).
   const double temperature = file.sampler.temperature;
   const Quadrature law(file.Tempered());
   const Standardization& s = file.standardization;

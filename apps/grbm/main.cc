@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <filesystem>
 #include <new>
 
 #include "commands.h"
@@ -77,6 +78,9 @@ int main(int argc, char** argv) {
   } catch (const std::bad_alloc&) {
     Tell("grbm: out of memory\n");
     return 71;
+  } catch (const std::filesystem::filesystem_error& error) {
+    Tell("grbm: {}: {}\n", grbm::OneLine(error.path1().string()), error.code().message());
+    return 74;
   } catch (const std::exception& error) {
     Tell("grbm: {}\n", error.what());
     return 70;

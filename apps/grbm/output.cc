@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/reach.h"
@@ -40,7 +41,7 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
     std::string label = name;
     std::ranges::replace(label, '_', ' ');
     const std::string text = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
-    Print("{:{}}  {}\n", label, width, text);
+    Print("{:{}}  {}\n", label, width, OneLine(text));
   }
 }
 
@@ -53,7 +54,7 @@ std::string Ending(const std::string& path) {
 void CheckOutput(const std::string& path, const std::vector<std::string>& allowed) {
   CheckEnding(path, allowed);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+  if (!folder.empty() && !IsFolder(folder.string())) {
     throw IoError(fmt::format("-o {}: there is no folder {}: make it first", path, folder.string()));
   }
 }

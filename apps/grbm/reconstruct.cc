@@ -87,11 +87,18 @@ std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
   ModelFile file = ReadModel(a.model);
-  // Nothing is adjusted here: at temperature 1 that costs the bias of a step, at others the law, which Gibbs has.
-  const bool other_law = file.sampler.temperature != 1 && LawOf(file.sampler).kind == Law::Kind::kJoint;
-  if (other_law && file.sampler.adjust != Adjust::kNone) file.sampler.method = Method::kGibbs;
-  file.sampler.adjust = Adjust::kNone;
+  const auto given = [&](std::string_view setting) {
+    return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
+  };
+  const bool chosen = given("sampler.method=") || given("sampler.adjust=");
+  if (chosen) file.sampler.adjust = Adjust::kNone;
   ApplySet(file, a.model, a.assignments);
+  if (!chosen) {
+    // Nothing is adjusted here: at temperature 1 that costs the bias of a step, at others the law, which Gibbs has.
+    const bool other_law = file.sampler.temperature != 1 && LawOf(file.sampler).kind == Law::Kind::kJoint;
+    if (other_law && file.sampler.adjust != Adjust::kNone) file.sampler.method = Method::kGibbs;
+    file.sampler.adjust = Adjust::kNone;
+  }
   CheckImages(a.out, file);
   WarnUnstable(file);
   const std::vector<bool> known = ReadMask(file, a.mask);
@@ -131,7 +138,10 @@ void AddInpaint(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("inpaint", "Fill in visible units given the others");
   const auto a = std::make_shared<Arguments>();
   AddShared(command, *a, common);
-  command.AddOption("--mask", a->mask, "What is known: an image or array of the model's shape, 0 where to fill in")
+  command
+      .AddOption(
+          "--mask", a->mask,
+          "What is known: an image, or an array or table of one row, as large as the model's; 0 where to fill in")
       .Required();
   AddSet(command, a->assignments);
   command.SetFooter("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");

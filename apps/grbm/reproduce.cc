@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/json.h"
+#include "grbm/core/file.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -108,7 +109,7 @@ int Reproduce(Arguments a, const Common& common) {
   a.options.scale = ParseScale(a.scale);
   a.options.seed = common.seed;
   const std::vector<const Experiment*> experiments = FindExperiments(a.name, a.options);
-  if (std::filesystem::exists(a.options.out) && !std::filesystem::is_directory(a.options.out)) {
+  if (Exists(a.options.out) && !IsFolder(a.options.out)) {
     throw IoError(fmt::format("--out {}: this is a file: give a folder", a.options.out));
   }
   const std::vector<PlannedCell> cells = PlanCells(experiments, a.options);

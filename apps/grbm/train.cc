@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/train/presets.h"
 #include "grbm/train/run.h"
@@ -49,7 +50,7 @@ class ShowRun : public RunObserver {
 std::string FreshFolder(const std::string& preset) {
   const std::string stem = "runs/" + std::filesystem::path(preset).stem().string();
   std::string folder = stem;
-  for (int k = 2; std::filesystem::exists(folder); ++k) folder = fmt::format("{}-{}", stem, k);
+  for (int k = 2; Exists(folder); ++k) folder = fmt::format("{}-{}", stem, k);
   return folder;
 }
 
@@ -107,7 +108,7 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::vector<std::pair<std::string, Result>> results = {{"model", ModelPath(request.folder)},
                                                          {"metrics", MetricsPath(request.folder)}};
-  if (std::filesystem::exists(samples)) results.emplace_back("samples", samples);
+  if (Exists(samples)) results.emplace_back("samples", samples);
   results.emplace_back("seconds", std::round(seconds * 10) / 10);
   PrintResults(common, results);
   return 0;

@@ -164,6 +164,16 @@ void WriteFileAtomically(const std::string& path, std::string_view contents) {
   WriteFileAtomically(path, std::span(&contents, 1));
 }
 
+static std::filesystem::file_status StatusOf(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (std::filesystem::status_known(status)) return status;
+  throw IoError(fmt::format("{}: cannot be looked at: {}", path, error.message()));
+}
+
+bool Exists(const std::string& path) { return std::filesystem::exists(StatusOf(path)); }
+bool IsFolder(const std::string& path) { return std::filesystem::is_directory(StatusOf(path)); }
+
 void MakeFolder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code error;

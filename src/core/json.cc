@@ -47,8 +47,20 @@ Json ParseJson(std::string_view text, std::size_t max_bytes, const std::string& 
   }
 }
 
-std::string JsonText(const nlohmann::json& value, int indent) { return value.dump(indent); }
-std::string JsonText(const nlohmann::ordered_json& value, int indent) { return value.dump(indent); }
+template <typename Json>
+static std::string Dump(const Json& value, int indent) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+std::string JsonText(const nlohmann::json& value, int indent) { return Dump(value, indent); }
+std::string JsonText(const nlohmann::ordered_json& value, int indent) { return Dump(value, indent); }
+
+bool IsUtf8(const std::string& text) {
+  try {
+    return !nlohmann::json(text).dump().empty();
+  } catch (const nlohmann::json::type_error&) {
+    return false;
+  }
+}
 
 template nlohmann::json ParseJson(std::string_view, std::size_t, const std::string&);
 template nlohmann::ordered_json ParseJson(std::string_view, std::size_t, const std::string&);

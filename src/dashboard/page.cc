@@ -1,5 +1,6 @@
 #include "dashboard/page.h"
 
+#include "core/json.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -12,7 +13,7 @@ std::string PageHtml(const nlohmann::ordered_json& data) {
         "again");
   }
   // Within a script element only "<" could end it.
-  std::string text = data.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = JsonText(data);
   for (std::size_t at = text.find('<'); at != std::string::npos; at = text.find('<', at))
     text.replace(at, 1, "\\u003c");
   std::string page(kPageText);

@@ -65,6 +65,16 @@ TEST(Png, ReadsEveryKindAsGreyOrColour) {
   EXPECT_EQ(Decode(MakePng(9, 7, PNG_COLOR_TYPE_GRAY, Ramp(63), 8, PNG_INTERLACE_ADAM7)).pixels, Ramp(63));
 }
 
+// libpng would read it as black.
+TEST(Png, APixelWithoutAColourIsDamage) {
+  EXPECT_THAT(DataMessage([] {
+                DecodeImage(MakePng(2, 2, PNG_COLOR_TYPE_PALETTE, {0, 1, 2, 0}), "a.png");
+              }),
+              "a.png: damaged PNG image: a pixel has colour 2 of a palette of 2");
+  EXPECT_THAT(DataMessage([] { DecodeImage(MakePng(3, 1, PNG_COLOR_TYPE_PALETTE, {0b00011100}, 2), "a.png"); }),
+              HasSubstr("a pixel has colour 3 of a palette of 2"));
+}
+
 TEST(Png, AnAlphaChannelIsLeftOutWhereItIsOpaqueAndRefusedElsewhere) {
   EXPECT_THAT(Decode(MakePng(2, 1, PNG_COLOR_TYPE_RGB_ALPHA, {0, 1, 2, 255, 4, 5, 6, 255})).pixels,
               ElementsAre(0, 1, 2, 4, 5, 6));

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 #include <png.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstring>
 #include <limits>
@@ -77,6 +78,14 @@ bool Expand(png_structp png, png_infop info) {
   return true;
 }
 
+bool Unpack(png_structp png, png_infop info) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_packing(png);  // fewer bits to 8
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  return true;
+}
+
 bool ReadPixels(png_structp png, png_bytepp rows) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_read_image(png, rows);
@@ -112,6 +121,26 @@ std::vector<Value> TakeValues(const std::vector<png_byte>& bytes, const ImageSha
   return values;
 }
 
+// Where palettes are expanded a pixel without a colour is black: the image is read once more, as indices of a byte each.
+void CheckColours(std::string_view bytes, const std::string& path) {
+  Source source;
+  source.bytes = bytes;
+  const Reader reader(source);
+  if (!ReadHeader(reader.png(), reader.info()) || !Unpack(reader.png(), reader.info())) return;
+  png_colorp palette = nullptr;
+  int colours = 0;
+  png_get_PLTE(reader.png(), reader.info(), &palette, &colours);
+  const std::size_t row_size = png_get_rowbytes(reader.png(), reader.info());
+  std::vector<png_bytep> rows(png_get_image_height(reader.png(), reader.info()));
+  std::vector<png_byte> indices(row_size * rows.size());
+  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = indices.data() + y * row_size;
+  if (!ReadPixels(reader.png(), rows.data())) return;
+  if (const int largest = std::ranges::max(indices); largest >= colours) {
+    throw DataError(
+        fmt::format("{}: damaged PNG image: a pixel has colour {} of a palette of {}", path, largest, colours));
+  }
+}
+
 }  // namespace
 
 DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
@@ -130,6 +159,7 @@ DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
     throw DataError(fmt::format("{}: damaged PNG image: {} bytes cannot hold {} × {} pixels: truncated?", path,
                                 bytes.size(), width, height));
   }
+  const bool indexed = png_get_color_type(reader.png(), reader.info()) == PNG_COLOR_TYPE_PALETTE;
   if (!Expand(reader.png(), reader.info())) refuse();
   const auto channels = std::size_t{png_get_channels(reader.png(), reader.info())};
   const bool is_16bit = png_get_bit_depth(reader.png(), reader.info()) == 16;
@@ -140,6 +170,7 @@ DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
   std::vector<png_bytep> rows(height);
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels.data() + y * row_size;
   if (!ReadPixels(reader.png(), rows.data())) refuse();
+  if (indexed) CheckColours(bytes, path);
 
   DecodedImage image;
   image.shape = {static_cast<Index>(height), static_cast<Index>(width), channels <= 2 ? 1 : 3};

@@ -74,19 +74,24 @@ std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& fil
   const Model law = file.Tempered();
   std::vector<std::pair<std::string, double>> values;
   for (const std::string& name : metrics_) {
-    const auto [label, estimate] = [&]() -> std::pair<std::string, Estimate> {
-      if (name == "gap") return {"free_energy_gap", FreeEnergyGap(law, training_, held_out_, pool_)};
-      if (name == "pseudo") {
+    const std::string label = name == "gap"      ? "free_energy_gap"
+                              : name == "pseudo" ? "pseudo_likelihood"
+                                                 : "quick_distance";
+    Estimate estimate;
+    try {
+      if (name == "gap") {
+        estimate = FreeEnergyGap(law, training_, held_out_, pool_);
+      } else if (name == "pseudo") {
         const Index rows = std::min(kPseudoRows, training_.rows());
-        return {"pseudo_likelihood", PseudoLikelihood(law, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_)};
+        estimate = PseudoLikelihood(law, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_);
+      } else {
+        const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
+        estimate = QuickDistances(features_, (*quick_)(samples, pool_)).frechet;
       }
-      const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
-      try {
-        return {"quick_distance", QuickDistances(features_, (*quick_)(samples, pool_)).frechet};
-      } catch (const NumericError&) {
-        return {"quick_distance", {}};  // chains that diverged
-      }
-    }();
+    } catch (
+        const NumericError&) {  // chains that diverged, densities that floats cannot tell: no reason to stop training
+      estimate = {};
+    }
     values.emplace_back(label, estimate.value);
     values.emplace_back(label + "_error", estimate.error);
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "grbm/evaluate/curves.h"
+#include "grbm/evaluate/pseudo.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/exact.h"
 #include "support/models.h"
@@ -152,6 +153,22 @@ TEST(Curves, AreAFunctionOfTheModelAndSeeABetterOne) {
   EXPECT_GT(others[0].second, 3 * values[0].second);
   EXPECT_LT(others[4].second, values[4].second);
   EXPECT_EQ(Curves(options, perfect.data, {}, {}, 1, one).Measure(perfect.file).size(), 4u);
+}
+
+// A measure that cannot be had is no reason to end a run.
+TEST(Curves, WhatCannotBeMeasuredIsNoNumber) {
+  EvaluationRequest request = Perfect();
+  Parameters extreme = request.file.model.parameters();
+  std::ranges::fill(extreme.log_var, -17.6f);
+  for (float& w : extreme.W.values()) w = 30;
+  request.file.model = Model(std::move(extreme));
+  ThreadPool pool(1);
+  EXPECT_THROW(PseudoLikelihood(request.file.model, request.data.Read(0, 20), 2, 1, pool), NumericError);
+  EvaluateOptions options;
+  options.metrics = "pseudo";
+  const auto values = Curves(options, request.data, {}, {}, 1, pool).Measure(request.file);
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_TRUE(std::isnan(values[0].second));
 }
 
 TEST(Samples, HeldOutDataOfMixturesAreOtherPoints) {

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
+#include "grbm/core/file.h"
 #include "grbm/data/fetch.h"
 #include "grbm/evaluate/inception.h"
 #include "grbm/sampler/law.h"
@@ -55,7 +55,7 @@ Cell AtPaperRate(Cell cell) {
 std::string SourceAtHand(const std::string& name, Scale scale) {
   if (scale != Scale::kQuick) return name;
   const std::string file = DefaultCacheDir() + "/" + name + "/train-images-idx3-ubyte";
-  return std::filesystem::exists(file) || std::filesystem::exists(file + ".gz") ? name : "strokes";
+  return Exists(file) || Exists(file + ".gz") ? name : "strokes";
 }
 
 std::int64_t DigitSteps(Scale scale) { return Choose<std::int64_t>(scale, 6, 20, 100); }

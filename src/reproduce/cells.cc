@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "grbm/core/error.h"
+#include "grbm/core/file.h"
 #include "grbm/reproduce/reproduce.h"
 #include "grbm/train/presets.h"
 #include "reproduce/experiment.h"
@@ -45,7 +46,7 @@ Index CountFiles(const std::string& folder) {
 Index EstimatedRows(const DataOptions& data) {
   if (data.subset > 0) return data.subset;
   if (data.source == "mnist" || data.source == "fashion-mnist") return 60000;
-  return fs::is_directory(data.source) ? CountFiles(data.source) : 1000;
+  return IsFolder(data.source) ? CountFiles(data.source) : 1000;
 }
 
 Index EstimatedVisible(const DataOptions& data) {

@@ -2,9 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <filesystem>
 
 #include "grbm/core/error.h"
+#include "grbm/core/file.h"
 #include "grbm/core/options.h"
 #include "reproduce/experiment.h"
 
@@ -22,7 +22,7 @@ void CheckFaces(const Experiment& experiment, const ReproduceOptions& options) {
         "of the JPEG files with --data DIR",
         experiment.name));
   }
-  if (!std::filesystem::is_directory(options.faces)) {
+  if (!IsFolder(options.faces)) {
     throw IoError(fmt::format("--data {}: no such folder: give the folder of CelebA's JPEG files", options.faces));
   }
 }

@@ -62,7 +62,7 @@ class WatchRun : public RunObserver {
  public:
   WatchRun(const std::string& folder, ReproduceObserver& observer, std::function<double(double)> seconds_left)
       : folder_(folder), observer_(observer), seconds_left_(std::move(seconds_left)) {
-    if (fs::exists(SecondsPath(folder))) earlier_ = std::strtod(ReadFile(SecondsPath(folder)).c_str(), nullptr);
+    if (Exists(SecondsPath(folder))) earlier_ = std::strtod(ReadFile(SecondsPath(folder)).c_str(), nullptr);
   }
 
   void OnStart(const Trainer& trainer, Index /*data_rows*/) override {
@@ -222,7 +222,7 @@ const Score* CellResult::Find(const std::string& metric, const std::string& scor
 }
 
 std::optional<CellResult> ReadResult(const std::string& folder) {
-  if (!fs::exists(ResultPath(folder))) return std::nullopt;
+  if (!Exists(ResultPath(folder))) return std::nullopt;
   CellResult result;
   try {
     const json object =

@@ -192,10 +192,11 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
   return checkpoint;
 }
 
-std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin,
+std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin, bool of_old_run,
                                                const std::function<void(const std::string&)>& warn) {
   const auto paths = List(folder);
   std::vector<std::string> damaged;
+  std::vector<std::string> warnings;
   for (const auto& path : paths) {
     Checkpoint checkpoint;
     try {
@@ -207,14 +208,15 @@ std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const 
             fmt::format("{}: no checkpoint can be read: {}: put a copy back, or start again with another --out", folder,
                         error.what()));
       }
-      warn(fmt::format("{}: an older checkpoint takes its place; it is kept as {}{}", error.what(),
-                       path.filename().string(), kDamaged));
+      warnings.push_back(fmt::format("{}: an older checkpoint takes its place; it is kept as {}{}", error.what(),
+                                     path.filename().string(), kDamaged));
       continue;
     }
-    if (checkpoint.origin && *checkpoint.origin != origin) {
+    if (checkpoint.origin ? *checkpoint.origin != origin : !of_old_run) {
       throw DataError(fmt::format("{}: a checkpoint of another run, or of other data: remove it", path.string()));
     }
     for (const std::string& other : damaged) PutAside(other);
+    for (const std::string& text : warnings) warn(text);
     return std::move(checkpoint.state);
   }
   return std::nullopt;

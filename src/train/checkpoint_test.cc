@@ -57,8 +57,9 @@ class CheckpointTest : public testing::TemporaryFolder {
     WriteCheckpoint(path, SomeState(updates), kOrigin);
     return path;
   }
-  std::optional<TrainState> Newest(const RunOrigin& origin = kOrigin) {
-    return ReadNewestCheckpoint(folder_.string(), origin, [&](const std::string& text) { warnings.push_back(text); });
+  std::optional<TrainState> Newest(const RunOrigin& origin = kOrigin, bool of_old_run = false) {
+    return ReadNewestCheckpoint(folder_.string(), origin, of_old_run,
+                                [&](const std::string& text) { warnings.push_back(text); });
   }
 
   std::vector<std::string> warnings;
@@ -127,7 +128,8 @@ TEST_F(CheckpointTest, FilesOfTheFirstVersionAreTakenAndOfOthersNot) {
   const Checkpoint read = ReadCheckpoint(path);
   EXPECT_TRUE(Same(read.state, SomeState(30)));
   EXPECT_FALSE(read.origin);
-  EXPECT_EQ(Newest()->updates, 30u);
+  EXPECT_EQ(Newest(kOrigin, true)->updates, 30u);
+  EXPECT_THROW(Newest(), DataError) << "a stranger in a run of this version";
   file.metadata["format_version"] = "3";
   WriteTensors(path, file);
   EXPECT_THROW(ReadCheckpoint(path), DataError);

@@ -32,6 +32,38 @@ std::string Place(const std::string& source, const toml::source_region& region) 
   return fmt::format("{}:{}", source, region.begin.line);
 }
 
+// Settings are section.key. A key of very many parts is a table in a table in a table, and the parser's own recursion over
+// them has no end but the stack's.
+void CheckKeys(std::string_view text, const std::string& source) {
+  constexpr int kMaxDots = 8;
+  int line = 1;
+  int dots = 0;
+  char quote = 0;
+  bool comment = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '\n') {
+      ++line;
+      quote = 0;
+      comment = false;
+    }
+    if (comment) continue;
+    if (quote != 0) {
+      if (c == '\\' && quote == '"' && at + 1 < text.size() && text[at + 1] != '\n') ++at;
+      if (c == quote) quote = 0;
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+    } else if (c == '#') {
+      comment = true;
+    } else if (std::string_view("\n=,{}[]").find(c) != std::string_view::npos) {
+      dots = 0;
+    } else if (c == '.' && ++dots > kMaxDots) {
+      throw ConfigError(
+          fmt::format("{}:{}: a key of more than {} parts: settings are section.key", source, line, kMaxDots + 1));
+    }
+  }
+}
+
 // A basic TOML string.
 std::string Quote(const std::string& text) {
   std::string quoted = "\"";
@@ -67,6 +99,7 @@ std::vector<Config::Section> Config::Sections() {
 Config ParseConfig(std::string_view text, const std::string& source) {
   Config config;
   const auto sections = config.Sections();
+  CheckKeys(text, source);
   toml::table table;
   try {
     table = toml::parse(text, source);

@@ -47,6 +47,19 @@ TEST(Config, MistakesAreNamedWithTheirLine) {
   EXPECT_THAT(Refusal("[train\n"), HasSubstr("x.toml:1: not valid TOML"));
 }
 
+// The parser would end with the stack.
+TEST(Config, KeysOfManyPartsAreRefused) {
+  std::string key = "a";
+  for (int k = 0; k < 200'000; ++k) key += k % 2 == 0 ? ".a" : " . \"b\"";
+  for (const std::string& text : {key + " = 1", "[" + key + "]", "[[" + key + "]]", "x = {" + key + " = 1}",
+                                  "x = [\n[\n{" + key + " = 1}]]", "x = 1 # \"\n" + key + " = 1"}) {
+    EXPECT_THAT([&] { ParseConfig(text, "x.toml"); },
+                ThrowsMessage<ConfigError>(HasSubstr("a key of more than 9 parts: settings are section.key")));
+  }
+  EXPECT_EQ(ParseConfig("[data]\nsource = \"a.b.c.d.e.f.g.h.i.j.k.l\" # ............\n", "x").data.source,
+            "a.b.c.d.e.f.g.h.i.j.k.l");
+}
+
 TEST(Config, OneSettingBySet) {
   Config config;
   SetOption(config, "train.learning_rate=0.5");

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -47,10 +46,13 @@ const std::string& CutBack(const std::string& path, std::uint64_t updates, const
                            RunObserver& observer) {
   std::string kept;
   std::uint64_t lines_kept = 0;
-  if (std::filesystem::exists(path)) {
+  std::uint64_t last = 0;
+  if (Exists(path)) {
     std::istringstream lines(ReadFile(path));
     for (std::string line; std::getline(lines, line);) {
-      if (const auto update = UpdateOf(line); !update || *update > updates) continue;
+      const auto update = UpdateOf(line);
+      if (!update || *update > updates || *update <= last) continue;
+      last = *update;
       kept += line + "\n";
       ++lines_kept;
     }

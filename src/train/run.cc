@@ -108,9 +108,9 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   const auto lock = OpenFolder(request, data, origin, pool.threads(), observer);
   const std::string checkpoints = CheckpointFolder(request.folder);
   const auto warn = [&](const std::string& text) { observer.OnWarning(text); };
-  if (auto state = ReadNewestCheckpoint(checkpoints, origin, warn)) {
+  if (auto state = ReadNewestCheckpoint(checkpoints, origin, IsOldRun(request.folder), warn)) {
     trainer.Restore(std::move(*state));
-  } else if (fs::exists(ModelPath(request.folder))) {  // written after a checkpoint
+  } else if (Exists(ModelPath(request.folder))) {  // written after a checkpoint
     throw DataError(fmt::format(
         "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
   }

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "core/hash.h"
@@ -17,7 +16,6 @@ namespace grbm {
 
 namespace {
 
-namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
 std::string LockPath(const std::string& folder) { return folder + "/run.lock"; }
@@ -78,9 +76,11 @@ void CheckSameSettings(const RunRequest& request, const json& manifest) {
   }
 }
 
+json DataOf(const json& manifest) { return manifest.contains("data") ? manifest["data"] : json(); }
+
 void CheckSameData(const RunRequest& request, const json& manifest, const Dataset& data, const RunOrigin& origin,
                    RunObserver& observer) {
-  const json& then = manifest.contains("data") ? manifest["data"] : json();
+  const json then = DataOf(manifest);
   const std::string fingerprint = Text(then, "fingerprint");
   const auto number = [&](const char* key) {
     return then.is_object() && then.contains(key) && then[key].is_number_integer() ? then[key].get<Index>() : Index{-1};
@@ -121,19 +121,24 @@ std::string PictureFolder(const std::string& folder) { return folder + "/samples
 std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
 
 RunRequest ReadRun(const std::string& folder) {
-  if (!fs::exists(ManifestPath(folder))) {
+  if (!Exists(ManifestPath(folder))) {
     throw ConfigError(fmt::format("{}: there is no run here to resume: manifest.json is missing", folder));
   }
   const json manifest = ReadManifest(folder);
   RunRequest run;
   run.folder = folder;
-  run.config = fs::exists(ConfigPath(folder)) ? ReadConfig(folder) : StartedWith(folder, manifest);
+  run.config = Exists(ConfigPath(folder)) ? ReadConfig(folder) : StartedWith(folder, manifest);
   run.seed = manifest["seed"];
   return run;
 }
 
 RunRequest Resolved(RunRequest request) {
-  request.config.data.source = ResolveSource(request.config.data.source);
+  std::string& source = request.config.data.source;
+  source = ResolveSource(source);
+  if (!IsUtf8(source)) {
+    throw ConfigError(fmt::format("data: source = {}: the name is not UTF-8, as files of settings are: rename it",
+                                  JsonText(nlohmann::json(source))));
+  }
   return request;
 }
 
@@ -152,23 +157,25 @@ RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset
 
 void CheckFolder(const RunRequest& request) {
   const std::string& folder = request.folder;
-  if (fs::exists(ManifestPath(folder))) {
+  if (Exists(ManifestPath(folder))) {
     if (request.resume) return;
     throw ConfigError(
         fmt::format("{}: there is a run already: add --resume to go on with it, or give another --out", folder));
   }
   // What a run makes after its manifest.
   const std::string checkpoints = CheckpointFolder(folder);
-  const char* part = HasCheckpoints(checkpoints)       ? "checkpoints"
-                     : fs::exists(MetricsPath(folder)) ? "metrics.jsonl"
-                     : fs::exists(ModelPath(folder))   ? "model.safetensors"
-                                                       : nullptr;
+  const char* part = HasCheckpoints(checkpoints)   ? "checkpoints"
+                     : Exists(MetricsPath(folder)) ? "metrics.jsonl"
+                     : Exists(ModelPath(folder))   ? "model.safetensors"
+                                                   : nullptr;
   if (part == nullptr) return;
   throw ConfigError(fmt::format(
       "{}: it holds {} of a run whose manifest.json is missing, and which so cannot be resumed: give another "
       "--out, or put manifest.json back, or remove what is there",
       folder, part));
 }
+
+bool IsOldRun(const std::string& folder) { return Text(DataOf(ReadManifest(folder)), "fingerprint").empty(); }
 
 std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
                                        int threads, RunObserver& observer) {
@@ -180,7 +187,7 @@ std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset&
                                 lock->Holder()));
   }
   CheckFolder(request);
-  if (!fs::exists(ManifestPath(folder))) {
+  if (!Exists(ManifestPath(folder))) {
     WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
     // Last: with it, the folder is a run.
     WriteFileAtomically(ManifestPath(folder), Manifest(request, data, origin, threads));
@@ -189,7 +196,7 @@ std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset&
   const json manifest = ReadManifest(folder);
   CheckSameSettings(request, manifest);
   CheckSameData(request, manifest, data, origin, observer);
-  if (!fs::exists(ConfigPath(folder))) WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
+  if (!Exists(ConfigPath(folder))) WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
   return lock;
 }
 

@@ -22,6 +22,9 @@ RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset
 // nothing: for before the data are loaded.
 void CheckFolder(const RunRequest& request);
 
+// Whether the run was started by a version that kept no fingerprint of its data.
+bool IsOldRun(const std::string& folder);
+
 // Makes the folder of a new run, or sees to it that the one to be resumed is the same run on the same data, and holds it
 // until the lock is destroyed. Throws BusyError where another process holds it, ConfigError and DataError where it is not
 // the same run.

@@ -154,6 +154,15 @@ class Models(ProgramTest):
         self.succeed(*arguments, adjusted)
         self.succeed(*arguments, gibbs, "--set", "sampler.method=gibbs")
         self.assertEqual(adjusted.read_bytes(), gibbs.read_bytes())
+        # By --set the temperature means the same.
+        self.succeed(*arguments, gibbs, "--set", "sampler.temperature=2", "--set", "sampler.method=gibbs")
+        self.succeed(*arguments, adjusted, "--set", "sampler.temperature=2")
+        self.assertEqual(adjusted.read_bytes(), gibbs.read_bytes())
+        cold = self.train("cold", "--set", "sampler.temperature=1", "--set", "data.standardize=none")
+        arguments[1] = cold
+        self.succeed(*arguments, gibbs, "--set", "sampler.temperature=4", "--set", "sampler.method=gibbs")
+        self.succeed(*arguments, adjusted, "--set", "sampler.temperature=4")
+        self.assertEqual(adjusted.read_bytes(), gibbs.read_bytes())
 
     def test_points_are_samples_and_images_means_unless_asked_otherwise(self):
         """The model of a mixture has few conditional means, but every sample is another point."""
@@ -538,6 +547,45 @@ class BadInput(ProgramTest):
         file = self.folder / "file"
         file.write_text("")
         self.refuse(74, "cannot make the folder", "train", "gmm-iso", "--out", file / "run")
+        model = self.train()
+        loop = self.folder / "loop"
+        loop.symlink_to(loop)
+        long = self.folder / ("x" * 300)
+        for place, why in [(loop, "Too many levels of symbolic links"), (long, "File name too long")]:
+            for arguments in (["train", "gmm-iso", "--out", place], ["train", "--resume", "--out", place],
+                              ["sample", model, "-o", place / "x.npy"], ["convert", model, place / "x.npz"],
+                              ["filters", model, "-o", place / "x.png"], ["reproduce", "gmm", "--out", place, "--dry-run"]):
+                self.refuse(74, why, *arguments)
+        for name in ["manifest.json", "metrics.jsonl"]:
+            path = model.parent / name
+            kept = path.read_bytes()
+            path.unlink()
+            path.symlink_to(path)
+            self.refuse(74, f"{name}.*Too many levels of symbolic links", "train", "--resume", "--out", model.parent)
+            path.unlink()
+            path.write_bytes(kept)
+
+    def test_names_of_any_bytes(self):
+        """JSON is UTF-8, whatever a file is called; settings must be."""
+        model = self.train()
+        name = os.fsencode(self.folder) + b"/b\xff.npy"
+        result = subprocess.run([PROGRAM, "sample", model, "-o", name, "--json"], capture_output=True)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["samples"], f"{self.folder}/b\N{REPLACEMENT CHARACTER}.npy")
+        out = self.folder / "other"
+        result = subprocess.run([PROGRAM, "train", "gmm-iso", "--out", out, "--set", b"data.source=" + name], capture_output=True)
+        self.assertEqual(result.returncode, 64)
+        self.assertRegex(result.stderr, rb"^grbm: data: source = .*: the name is not UTF-8.*\n$")
+        self.assertFalse(out.exists())
+
+    def test_control_characters_reach_no_terminal(self):
+        out = self.folder / "run"
+        data = self.folder / "a\x1b[31m\n.npy"
+        numpy.save(data, numpy.random.default_rng(1).normal(size=(100, 2)).astype(numpy.float32))
+        self.succeed("train", "gmm-iso", "--quiet", "--out", out, *TINY, "--set", f"data.source={data}", "--set", "data.subset=0")
+        text = self.succeed("info", out / "model.safetensors").stdout
+        self.assertIn(r"a\x1b[31m\x0a.npy", text)
+        self.assertNotIn("\x1b", text)
 
     def test_a_full_disk_loses_nothing(self):
         """A limit on the size of files stands for the disk: metrics.jsonl runs into it, the checkpoint stays good."""

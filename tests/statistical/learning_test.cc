@@ -108,13 +108,13 @@ TEST_P(ExactSampler, LearnsTheLikelihoodOfTheExactFit) {
 // have h = 0 throughout, so the gradient of b is the chains' mean of h. Means of 20 × 500 chains: 5 standard errors
 // are 0.02 for independent chains; resampling and cooling in 16 steps leave no more than twice that.
 TEST_P(ExactSampler, CooledChainsHaveTheSharesOfModesFarApart) {
-  const Model model = testing::TwoFarModes();
   Matrix data(500, 1);
-  for (float& v : data.values()) v = -4;
   SamplerOptions sampler = GetParam().sampler;
   sampler.steps = 20;
   ThreadPool pool(1);
-  const auto share = [&](double start_temperature) {
+  const auto share = [&](double start_temperature, float first = -4) {
+    const Model model = testing::TwoFarModes(first);
+    std::ranges::fill(data.values(), first);
     TrainOptions train;
     train.burn_in = 16;
     train.start_temperature = start_temperature;
@@ -125,6 +125,9 @@ TEST_P(ExactSampler, CooledChainsHaveTheSharesOfModesFarApart) {
   };
   EXPECT_LT(share(1), 0.65);
   EXPECT_NEAR(share(20), 0.8, 0.04);
+  // Noise starts in the mode of the smaller share: only hot chains find the other one.
+  EXPECT_LT(share(1, 0), 0.01);
+  EXPECT_GT(share(20, 0), 0.2);
 }
 
 // The unadjusted samplers fall short, and less so with a smaller step.

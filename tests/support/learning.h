@@ -62,12 +62,12 @@ inline Matrix ExactDraws(const Model& truth, Index rows, std::uint32_t first = 0
   return v;
 }
 
-// Modes at -4 and 4, eight deviations apart, with shares of 0.2 and 0.8.
-inline Model TwoFarModes() {
+// Modes at `first` and eight deviations above it, with shares of 0.2 and 0.8.
+inline Model TwoFarModes(float first = -4) {
   Parameters p(1, 1);
   p.W(0, 0) = 8;
-  p.mu[0] = -4;
-  p.b[0] = std::log(4.0f);
+  p.mu[0] = first;
+  p.b[0] = std::log(4.0f) - 8 * first - 32;
   return Model(std::move(p));
 }
 

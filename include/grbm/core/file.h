@@ -26,6 +26,11 @@ std::string ReadFile(const std::string& path, const ReadPart& part = {});
 void WriteFileAtomically(const std::string& path, std::span<const std::string_view> pieces);
 void WriteFileAtomically(const std::string& path, std::string_view contents);
 
+// Whether there is something, and a folder, of that name. Throw IoError where the system does not tell: a folder above that
+// may not be entered, a name that is too long, links that lead in a circle.
+bool Exists(const std::string& path);
+bool IsFolder(const std::string& path);
+
 // The folder and those above it, where they are missing. Throws IoError with the path and the system's reason.
 void MakeFolder(const std::string& path);
 

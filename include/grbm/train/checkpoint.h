@@ -34,8 +34,9 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path);
 std::string CheckpointName(std::uint64_t update);
 bool HasCheckpoints(const std::string& folder);
 // The newest one that can be read; none where there are none. Damaged ones are put aside, as NAME.damaged, and told to
-// `warn`. Throws DataError where all are damaged, or where it is of another run than `origin`.
-std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin,
+// `warn`. Throws DataError where all are damaged, or where it is of another run than `origin`. Only in runs that older
+// versions started are files taken that do not tell their origin.
+std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin, bool of_old_run,
                                                const std::function<void(const std::string&)>& warn);
 // Removes all but the newest `keep`.
 void PruneCheckpoints(const std::string& folder, std::int64_t keep);
