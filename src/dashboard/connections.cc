@@ -15,7 +15,6 @@
 #include <cstring>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "grbm/core/error.h"
 
@@ -110,16 +109,37 @@ Connections::Connections(int listener, const ConnectionLimits& limits, Answer an
     : listener_(listener),
       limits_(limits),
       answer_(std::move(answer)),
-      alarm_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      workers_(limits.threads) {
+      alarm_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (alarm_ < 0 || ::listen(listener_, kBacklog) != 0 || ::fcntl(listener_, F_SETFL, O_NONBLOCK) != 0) {
-    throw IoError(fmt::format("cannot wait for connections: {}", std::strerror(errno)));
+    const int reason = errno;
+    if (alarm_ >= 0) ::close(alarm_);
+    throw IoError(fmt::format("cannot wait for connections: {}", std::strerror(reason)));
+  }
+  StartWorkers();
+}
+
+// As many as the system lets start.
+void Connections::StartWorkers() {
+  try {
+    workers_.reserve(limits_.threads);
+    while (workers_.size() < limits_.threads) workers_.emplace_back([this] { TakeRequests(); });
+  } catch (const std::exception& error) {
+    if (!workers_.empty()) return;
+    ::close(alarm_);
+    throw IoError(
+        fmt::format("cannot start a thread that answers requests: {}; end other programs, or raise the limit of "
+                    "processes (ulimit -u) or of memory (ulimit -v)",
+                    error.what()));
   }
 }
 
 Connections::~Connections() {
   Stop();
-  workers_.shutdown();
+  {
+    const std::lock_guard lock(mutex_);  // no worker is between its look at stopping_ and its sleep
+    more_.notify_all();
+  }
+  for (std::thread& worker : workers_) worker.join();
   for (const Handle& connection : connections_) Drop(*connection);
   ::close(alarm_);
 }
@@ -229,11 +249,24 @@ void Connections::GoOn(const Handle& connection) {
   connection->last = !size;
   connection->request = size.value_or(connection->received.size());
   connection->answering = true;
-  workers_.enqueue([this, connection] { Work(connection); });
+  requests_.push_back(connection);
+  more_.notify_one();
+}
+
+void Connections::TakeRequests() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    more_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
+    if (stopping_) return;
+    const Handle connection = std::move(requests_.front());
+    requests_.pop_front();
+    lock.unlock();
+    Work(connection);
+    lock.lock();
+  }
 }
 
 void Connections::Work(const Handle& connection) {
-  if (stopping_) return;
   RequestStream stream(*this, *connection);
   const bool again = answer_(stream) && stream.read_all();
   {

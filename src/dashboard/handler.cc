@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -87,13 +88,20 @@ bool Guarded(Response& response, Work work) {
 
 }  // namespace
 
-RequestHandler::RequestHandler(const DashboardOptions& options) : options_(options), pool_(options.threads) {
+RequestHandler::RequestHandler(const DashboardOptions& options)
+    : options_(options), max_streams_(kMaxStreams), max_in_line_(kMaxInLine), pool_(options.threads) {
   std::error_code error;
   root_ = fs::canonical(options.folder, error);
   if (error || !fs::is_directory(root_)) {
     throw IoError(fmt::format("{}: there is no such folder: give a run, or a folder of runs", options.folder));
   }
   page_ = PageHtml({{"live", true}, {"version", Version()}, {"folder", options.folder}, {"runs", json::array()}});
+}
+
+void RequestHandler::set_workers(std::size_t workers) {
+  const auto count = static_cast<int>(std::min<std::size_t>(workers, 1 << 10));
+  max_streams_ = std::min(kMaxStreams, count / 2);
+  max_in_line_ = std::clamp(count / 4, 1, kMaxInLine);
 }
 
 // The run of that name. Names come from the folder itself: none leads out of it.
@@ -128,9 +136,9 @@ json RequestHandler::Tokens() const {
 class RequestHandler::Turn {
  public:
   explicit Turn(RequestHandler& handler) : handler_(handler) {
-    if (++handler_.in_line_ > kMaxInLine) {
+    if (++handler_.in_line_ > handler_.max_in_line_) {
       --handler_.in_line_;
-      throw Refusal{503, fmt::format("{} requests are waiting for samples already: try again", kMaxInLine)};
+      throw Refusal{503, fmt::format("requests that wait for samples already: {}; try again", handler_.max_in_line_)};
     }
     handler_.drawing_.lock();
   }
@@ -213,18 +221,19 @@ void RequestHandler::Answer(const Request& request, Response& response) {
   }
 }
 
-// Server-sent events: the tokens, whenever one of them has changed.
+// Server-sent events: the tokens, whenever one of them has changed. Where there is no worker to spare, a stream ends with its
+// first event: browsers then come again by themselves.
 void RequestHandler::SendEvents(Response& response) {
-  if (++streams_ > kMaxStreams) {
+  if (++streams_ > std::max(max_streams_, 1)) {
     --streams_;
-    throw Refusal{503, fmt::format("{} pages are looking on already: close one", kMaxStreams)};
+    throw Refusal{503, fmt::format("pages that look on already: {}; close one", std::max(max_streams_, 1))};
   }
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",
       [this, last = std::string(), sent = std::chrono::steady_clock::now()](std::size_t,
                                                                             httplib::DataSink& sink) mutable {
-        while (!stopping_) {
+        while (!stopping_ && (max_streams_ > 0 || last.empty())) {
           const auto now = std::chrono::steady_clock::now();
           std::string text = Dump(Tokens());
           if (text != last || now - sent > kHeartbeat) {

@@ -30,6 +30,8 @@ class RequestHandler {
   void Stop() { stopping_ = true; }
   // For messages.
   void set_port(int port) { port_ = port; }
+  // How many threads call this handler: where there are few, streams and drawing leave some of them to the others.
+  void set_workers(std::size_t workers);
 
  private:
   using json = nlohmann::ordered_json;
@@ -53,6 +55,8 @@ class RequestHandler {
   std::filesystem::path root_;
   std::string page_;
   int port_ = 0;
+  int max_streams_;
+  int max_in_line_;
   std::atomic<bool> stopping_ = false;
   std::atomic<int> streams_ = 0;
   std::atomic<int> in_line_ = 0;
