@@ -45,10 +45,20 @@ std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit)
   return text.size() < head + body ? std::nullopt : std::optional(head + body);
 }
 
+void ByteQueue::Pop(std::size_t count) {
+  taken_ += count;
+  if (empty()) {
+    Clear();
+  } else if (taken_ > bytes_.size() / 2) {  // not each time: the rest would be moved again and again
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+  }
+}
+
 struct Connections::Connection {
   int socket;                 // -1: dropped
   std::string received = {};  // not answered yet
-  std::string unsent = {};
+  ByteQueue unsent = {};
   std::size_t request = 0;  // bytes of `received` that are being answered
   std::size_t drained = 0;
   Clock::time_point since = Clock::now();  // when it last came to an end of something, or took some bytes
@@ -87,7 +97,7 @@ class Connections::RequestStream : public httplib::Stream {
       const std::lock_guard lock(owner_.mutex_);
       if (connection_.socket < 0 || owner_.stopping_) return -1;
       if (connection_.unsent.empty()) connection_.since = Clock::now();
-      connection_.unsent.append(data, size);
+      connection_.unsent.Append({data, size});
       owner_.unsent_ += size;
     }
     owner_.Wake();
@@ -216,14 +226,14 @@ void Connections::Receive(const Handle& connection) {
 }
 
 void Connections::Send(Connection& connection) {
-  const ssize_t count = ::send(connection.socket, connection.unsent.data(), connection.unsent.size(), MSG_NOSIGNAL);
+  const std::string_view unsent = connection.unsent.front();
+  const ssize_t count = ::send(connection.socket, unsent.data(), unsent.size(), MSG_NOSIGNAL);
   if (count < 0) {
     if (errno != EAGAIN && errno != EINTR) Drop(connection);
     return;
   }
   unsent_ -= static_cast<std::size_t>(count);
-  connection.unsent.erase(0, static_cast<std::size_t>(count));
-  if (connection.unsent.empty()) connection.unsent = {};  // and its memory
+  connection.unsent.Pop(static_cast<std::size_t>(count));
   connection.since = Clock::now();
 }
 
@@ -286,7 +296,7 @@ void Connections::Drop(Connection& connection) {
   ::close(connection.socket);
   connection.socket = -1;
   unsent_ -= connection.unsent.size();
-  connection.unsent.clear();
+  connection.unsent.Clear();
 }
 
 // Of those that are idle, or of those whose answers wait for them.

@@ -33,6 +33,25 @@ struct ConnectionLimits {
 // said to be counts up to `limit`; otherwise the request ends with its headers, and the server's own parser refuses it.
 std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit);
 
+// Whether the headers are there, and say that the client sends the body only when it is told to go on.
+bool WaitsToGoOn(std::string_view text);
+
+// Bytes that are taken in the order in which they came.
+class ByteQueue {
+ public:
+  bool empty() const { return size() == 0; }
+  std::size_t size() const { return bytes_.size() - taken_; }
+  std::string_view front() const { return std::string_view(bytes_).substr(taken_); }  // all of them
+
+  void Append(std::string_view bytes) { bytes_.append(bytes); }
+  void Pop(std::size_t count);
+  void Clear() { *this = {}; }  // and its memory
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;  // of the first
+};
+
 class Connections {
  public:
   // Reads one request from the stream and writes its answer. False: the connection ends with it. Is called on many threads.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,6 +42,37 @@ class Socket {
  private:
   int number_;
 };
+
+TEST(ByteQueue, GivesWhatItWasGivenInPiecesOfAnySize) {
+  ByteQueue queue;
+  std::string given;
+  std::string taken;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const std::string text(i % 7, static_cast<char>('a' + i % 26));
+    given += text;
+    queue.Append(text);
+    const std::size_t count = std::min(i % 5, queue.size());
+    taken += queue.front().substr(0, count);
+    queue.Pop(count);
+    ASSERT_EQ(queue.size(), given.size() - taken.size());
+    ASSERT_EQ(queue.empty(), queue.size() == 0);
+  }
+  EXPECT_EQ(taken + std::string(queue.front()), given);
+  queue.Pop(queue.size());
+  EXPECT_TRUE(queue.empty());
+  queue.Append("abc");
+  queue.Pop(1);
+  queue.Clear();
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(ByteQueue, SmallPiecesOfMuchCostNoMoreThanTheirBytes) {
+  ByteQueue queue;
+  queue.Append(std::string(32 << 20, 'x'));
+  const std::clock_t start = std::clock();
+  while (!queue.empty()) queue.Pop(std::min<std::size_t>(1000, queue.size()));
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 2);  // of processor time
+}
 
 // A server on this machine whose answer to a request is its first line, and then `body`. "bye" is the last one.
 class ConnectionsTest : public ::testing::Test {

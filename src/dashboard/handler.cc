@@ -251,6 +251,13 @@ void RequestHandler::SendEvents(Response& response) {
       [this](bool) { --streams_; });
 }
 
+// The library would put together an answer of many ranges in memory, of errors as well, and would tell clients to go on
+// after they have.
+void RequestHandler::Prepare(Request& request) {
+  if (request.ranges.size() > 1) request.ranges.clear();  // CheckCaller refuses them
+  request.headers.erase("Expect");
+}
+
 // Other pages in the same browser may send requests here: by a name of theirs that leads to this machine, or by posting.
 void RequestHandler::CheckCaller(const Request& request) const {
   const std::string host = request.get_header_value("Host");
@@ -259,6 +266,9 @@ void RequestHandler::CheckCaller(const Request& request) const {
   }
   if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
     throw Refusal{405, fmt::format("{} is not allowed: GET, HEAD and POST are", request.method)};
+  }
+  if (request.get_header_value("Range").find(',') != std::string::npos) {
+    throw Refusal{416, "several ranges are not served at once: ask for one, or for all"};
   }
   if (request.method != "POST") return;
   if (request.has_header("Origin") && request.get_header_value("Origin") != "http://" + host) {

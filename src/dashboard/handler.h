@@ -26,7 +26,9 @@ class RequestHandler {
 
   // Routes and limits of a server that answers by this handler, which must outlive it.
   void SetUp(httplib::Server& server);
-  // Ends the streams of events.
+  // What the server must call with each request before it is answered.
+  static void Prepare(httplib::Request& request);
+  // Ends the streams of events, and drawing.
   void Stop() { stopping_ = true; }
   // For messages.
   void set_port(int port) { port_ = port; }

@@ -24,7 +24,7 @@ class Listener : public httplib::Server {
   int socket() const { return svr_sock_; }
   bool Answer(httplib::Stream& stream) {
     bool closed = false;
-    return process_request(stream, false, closed, nullptr) && !closed;
+    return process_request(stream, false, closed, RequestHandler::Prepare) && !closed;
   }
 };
 
