@@ -27,19 +27,39 @@ constexpr std::size_t kBlock = 1 << 12;       // bytes read at a time, so that n
 constexpr std::size_t kMaxDrained = 1 << 18;  // bytes read from a client that was told to go
 constexpr int kBacklog = 512;                 // connections that the system keeps for us
 
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+bool StartsWith(std::string_view text, std::string_view start) {  // in any case of letters
+  return text.size() >= start.size() && ::strncasecmp(text.data(), start.data(), start.size()) == 0;
+}
+
+// Of the last header of that name, which ends with its colon; empty where there is none. The head: without its empty line.
+std::string_view HeaderValue(std::string_view head, std::string_view name) {
+  std::string_view value;
+  for (std::size_t at = head.find("\r\n"); at != std::string_view::npos; at = head.find("\r\n", at + 2)) {
+    const std::string_view line = head.substr(at + 2, head.find("\r\n", at + 2) - at - 2);
+    if (!StartsWith(line, name)) continue;
+    value = line.substr(std::min(line.find_first_not_of(' ', name.size()), line.size()));
+  }
+  return value;
+}
+
 }  // namespace
 
+bool WaitsToGoOn(std::string_view text) {
+  const std::size_t end = text.find("\r\n\r\n");
+  if (end == std::string_view::npos) return false;
+  const std::string_view head = text.substr(0, end);
+  return head.substr(0, head.find("\r\n")).ends_with(" HTTP/1.1") &&
+         StartsWith(HeaderValue(head, "expect:"), "100-continue");
+}
+
 std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit) {
-  constexpr std::string_view kLength = "content-length:";
   const std::size_t end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = HeaderValue(text.substr(0, end), "content-length:");
   std::size_t body = 0;
-  for (std::size_t at = text.find("\r\n"); at < end; at = text.find("\r\n", at + 2)) {
-    const std::string_view line = text.substr(at + 2, text.find("\r\n", at + 2) - at - 2);
-    if (line.size() < kLength.size() || ::strncasecmp(line.data(), kLength.data(), kLength.size()) != 0) continue;
-    const std::size_t digits = std::min(line.find_first_not_of(' ', kLength.size()), line.size());
-    std::from_chars(line.data() + digits, line.data() + line.size(), body);
-  }
+  std::from_chars(digits.data(), digits.data() + digits.size(), body);
   const std::size_t head = end + 4;
   if (body > limit) body = 0;
   return text.size() < head + body ? std::nullopt : std::optional(head + body);
@@ -62,6 +82,7 @@ struct Connections::Connection {
   std::size_t request = 0;  // bytes of `received` that are being answered
   std::size_t drained = 0;
   Clock::time_point since = Clock::now();  // when it last came to an end of something, or took some bytes
+  bool told_to_go_on = false;              // with the body of this request
   bool answering = false;                  // a worker has it
   bool last = false;                       // ends with the answer that is being made or sent
   bool leaving = false;                    // has been told to go
@@ -255,7 +276,13 @@ void Connections::GoOn(const Handle& connection) {
     return;
   }
   const auto size = RequestSize(connection->received, limits_.request);
-  if (!size && connection->received.size() < limits_.request) return;
+  if (!size && connection->received.size() < limits_.request) {
+    if (connection->told_to_go_on || !WaitsToGoOn(connection->received)) return;
+    connection->told_to_go_on = true;
+    connection->unsent.Append(kContinue);
+    unsent_ += kContinue.size();
+    return;
+  }
   connection->last = !size;
   connection->request = size.value_or(connection->received.size());
   connection->answering = true;
@@ -283,6 +310,7 @@ void Connections::Work(const Handle& connection) {
     const std::lock_guard lock(mutex_);
     connection->received.erase(0, connection->request);
     connection->request = 0;
+    connection->told_to_go_on = false;
     connection->answering = false;
     connection->last = connection->last || !again;
     connection->since = Clock::now();

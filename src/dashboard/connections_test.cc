@@ -183,6 +183,28 @@ TEST_F(ConnectionsTest, AnswersThatNobodyReadsDoNotPileUp) {
   EXPECT_LT(clients[0].Read(3 + body.size()).size(), 3 + body.size());  // the first to have been slow was sent away
 }
 
+TEST_F(ConnectionsTest, ClientsThatWaitForTheWordAreToldToGoOn) {
+  Start({.threads = 1});
+  const std::string word = "HTTP/1.1 100 Continue\r\n\r\n";
+  const Socket client = Connect();
+  for (const char* expect : {"Expect: 100-continue", "expect:100-Continue"}) {  // on one connection
+    const std::string head = std::string("POST / HTTP/1.1\r\nContent-Length: 5\r\n") + expect + "\r\n\r\n";
+    EXPECT_TRUE(client.Send(head));
+    EXPECT_EQ(client.Read(word.size()), word);
+    EXPECT_TRUE(client.Send("ab"));
+    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_TRUE(client.Send("cde" + head + "abcde"));  // the next one does not wait
+    const std::string answers = "POST / HTTP/1.1\nPOST / HTTP/1.1\n";
+    EXPECT_EQ(client.Read(answers.size()), answers);
+  }
+  EXPECT_TRUE(client.Send("bye\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_EQ(client.Read(100), "bye\n");
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\nExpect: 100-continue\r\n"));  // not whole
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\nExpect: more\r\n\r\n"));
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\n\r\nExpect: 100-continue\r\n\r\n"));
+}
+
 TEST_F(ConnectionsTest, EndlessRequestsAreAnsweredAndEnd) {
   Start({.request = 1 << 10});
   const Socket client = Connect();
