@@ -141,17 +141,28 @@ class RequestHandler::Turn {
       throw Refusal{503, fmt::format("requests that wait for samples already: {}; try again", handler_.max_in_line_)};
     }
     handler_.drawing_.lock();
+    if (handler_.stopping_) {
+      Release();
+      handler_.CheckGoingOn();
+    }
   }
-  ~Turn() {
-    handler_.drawing_.unlock();
-    --handler_.in_line_;
-  }
+  ~Turn() { Release(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
+  void Release() {
+    handler_.drawing_.unlock();
+    --handler_.in_line_;
+  }
+
   RequestHandler& handler_;
 };
+
+// Called at every step of whatever is drawn, so that nobody waits for its end.
+void RequestHandler::CheckGoingOn() const {
+  if (stopping_) throw Refusal{503, "the dashboard is ending"};
+}
 
 json RequestHandler::Model(const RunFolder& run) {
   const std::string token = FileToken(run, ModelPath(run.path.string()));
@@ -163,7 +174,7 @@ json RequestHandler::Model(const RunFolder& run) {
   if (auto text = known()) return *text;
   const Turn turn(*this);
   if (auto text = known()) return *text;
-  json text = DescribeModel(LoadModel(run), 1, pool_);
+  json text = DescribeModel(LoadModel(run), 1, pool_, [this](auto&&...) { CheckGoingOn(); });
   const std::lock_guard lock(describing_);
   if (models_.size() >= kMaxModels) models_.clear();
   models_[run.name] = {token, text};
@@ -173,11 +184,11 @@ json RequestHandler::Model(const RunFolder& run) {
 json RequestHandler::Fresh(const RunFolder& run, const std::string& body) {
   const ModelFile file = LoadModel(run);
   FreshOptions fresh;
-  fresh.steps = std::min<std::int64_t>(file.sampler.steps, 2000);
+  fresh.steps = std::min(file.sampler.steps, kMaxShownSteps);
   fresh.temperature = file.sampler.temperature;
   OptionsFromJson(ParseJson(body, kMaxBody, "samples"), fresh.Fields(), "samples");
   const Turn turn(*this);
-  return DrawFresh(file, fresh, pool_);
+  return DrawFresh(file, fresh, pool_, [this](auto&&...) { CheckGoingOn(); });
 }
 
 json RequestHandler::Get(const std::vector<std::string>& parts, const Request& request) {
@@ -195,7 +206,7 @@ json RequestHandler::Post(const std::vector<std::string>& parts, const Request& 
   if (parts[3] == "samples") return Fresh(run, request.body);
   const ModelFile file = LoadModel(run);
   const Turn turn(*this);
-  return MeasureModel(file, 1, pool_);
+  return MeasureModel(file, 1, pool_, [this](auto&&...) { CheckGoingOn(); });
 }
 
 void RequestHandler::Answer(const Request& request, Response& response) {

@@ -42,6 +42,8 @@ class RequestHandler {
 
   class Turn;
 
+  void CheckGoingOn() const;
+
   RunFolder Find(const std::string& name) const;
   static ModelFile LoadModel(const RunFolder& run);
   json Tokens() const;
