@@ -71,7 +71,7 @@ TEST(ByteQueue, SmallPiecesOfMuchCostNoMoreThanTheirBytes) {
   queue.Append(std::string(32 << 20, 'x'));
   const std::clock_t start = std::clock();
   while (!queue.empty()) queue.Pop(std::min<std::size_t>(1000, queue.size()));
-  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 2);  // of processor time
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 8);  // of processor time; a minute otherwise
 }
 
 // A server on this machine whose answer to a request is its first line, and then `body`. "bye" is the last one.
