@@ -361,6 +361,7 @@ class Guards(DashboardTest):
             connection.request("GET", "/api/events")
             self.assertRegex(connection.getresponse().read().decode(), r"^data: .*\n\n$")
         self.assertEqual(server.ask("/api/runs/one/model")[0], 200)
+        self.assertIn("scores", server.post("/api/runs/one/measure", "{}")[1])
         code, errors = server.stop()
         self.assertEqual(code, 0)
         self.assertRegex(errors, r"^grbm: warning: the system starts no more than 1 of 32 threads[^\n]*\n$")
