@@ -50,7 +50,7 @@ class MemoryServer : public httplib::Server {
   // False at the end of the connection.
   bool Serve(httplib::Stream& stream) {
     bool closed = false;
-    return process_request(stream, false, closed, nullptr) && !closed;
+    return process_request(stream, false, closed, grbm::RequestHandler::Prepare) && !closed;
   }
 };
 

@@ -1,9 +1,9 @@
 // grbm dashboard: runs in the browser while they train.
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <csignal>
 #include <memory>
-#include <thread>
 
 #include "grbm/dashboard/server.h"
 #include "numbers.h"
@@ -14,24 +14,36 @@ namespace grbm::app {
 
 namespace {
 
+Dashboard* served = nullptr;
+
+// Ends what is served; the second signal ends the program, whatever it does.
+void OnEnd(int) {
+  const int before = errno;
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  served->Stop();
+  errno = before;
+}
+
 // Until Ctrl-C, or the same from another program.
 int Serve(const DashboardOptions& options, const Common& common) {
   sigset_t ends;
   sigemptyset(&ends);
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // inherited by all threads: only sigwait sees them
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);  // inherited by the threads that start here: only this one sees them
   Dashboard dashboard(options);
+  if (!dashboard.warning().empty()) Tell("grbm: warning: {}\n", dashboard.warning());
   const std::string host = options.host.find(':') == std::string::npos ? options.host : "[" + options.host + "]";
   PrintResults({.quiet = false, .json = common.json},
                {{"address", fmt::format("http://{}:{}/", host, dashboard.port())}});
   if (!common.quiet && !common.json) Print("shows {}; Ctrl-C ends it\n", options.folder);
   FlushOutput();
-  std::thread serving([&] { dashboard.Run(); });
-  int signal = 0;
-  sigwait(&ends, &signal);
-  dashboard.Stop();
-  serving.join();
+  served = &dashboard;
+  std::signal(SIGINT, OnEnd);
+  std::signal(SIGTERM, OnEnd);
+  pthread_sigmask(SIG_UNBLOCK, &ends, nullptr);
+  dashboard.Run();
   return 0;
 }
 

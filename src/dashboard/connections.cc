@@ -15,7 +15,6 @@
 #include <cstring>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "grbm/core/error.h"
 
@@ -28,31 +27,62 @@ constexpr std::size_t kBlock = 1 << 12;       // bytes read at a time, so that n
 constexpr std::size_t kMaxDrained = 1 << 18;  // bytes read from a client that was told to go
 constexpr int kBacklog = 512;                 // connections that the system keeps for us
 
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+bool StartsWith(std::string_view text, std::string_view start) {  // in any case of letters
+  return text.size() >= start.size() && ::strncasecmp(text.data(), start.data(), start.size()) == 0;
+}
+
+// Of the last header of that name, which ends with its colon; empty where there is none. The head: without its empty line.
+std::string_view HeaderValue(std::string_view head, std::string_view name) {
+  std::string_view value;
+  for (std::size_t at = head.find("\r\n"); at != std::string_view::npos; at = head.find("\r\n", at + 2)) {
+    const std::string_view line = head.substr(at + 2, head.find("\r\n", at + 2) - at - 2);
+    if (!StartsWith(line, name)) continue;
+    value = line.substr(std::min(line.find_first_not_of(' ', name.size()), line.size()));
+  }
+  return value;
+}
+
 }  // namespace
 
+bool WaitsToGoOn(std::string_view text) {
+  const std::size_t end = text.find("\r\n\r\n");
+  if (end == std::string_view::npos) return false;
+  const std::string_view head = text.substr(0, end);
+  return head.substr(0, head.find("\r\n")).ends_with(" HTTP/1.1") &&
+         StartsWith(HeaderValue(head, "expect:"), "100-continue");
+}
+
 std::optional<std::size_t> RequestSize(std::string_view text, std::size_t limit) {
-  constexpr std::string_view kLength = "content-length:";
   const std::size_t end = text.find("\r\n\r\n");
   if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view digits = HeaderValue(text.substr(0, end), "content-length:");
   std::size_t body = 0;
-  for (std::size_t at = text.find("\r\n"); at < end; at = text.find("\r\n", at + 2)) {
-    const std::string_view line = text.substr(at + 2, text.find("\r\n", at + 2) - at - 2);
-    if (line.size() < kLength.size() || ::strncasecmp(line.data(), kLength.data(), kLength.size()) != 0) continue;
-    const std::size_t digits = std::min(line.find_first_not_of(' ', kLength.size()), line.size());
-    std::from_chars(line.data() + digits, line.data() + line.size(), body);
-  }
+  std::from_chars(digits.data(), digits.data() + digits.size(), body);
   const std::size_t head = end + 4;
   if (body > limit) body = 0;
   return text.size() < head + body ? std::nullopt : std::optional(head + body);
 }
 
+void ByteQueue::Pop(std::size_t count) {
+  taken_ += count;
+  if (empty()) {
+    Clear();
+  } else if (taken_ > bytes_.size() / 2) {  // not each time: the rest would be moved again and again
+    bytes_.erase(0, taken_);
+    taken_ = 0;
+  }
+}
+
 struct Connections::Connection {
   int socket;                 // -1: dropped
   std::string received = {};  // not answered yet
-  std::string unsent = {};
+  ByteQueue unsent = {};
   std::size_t request = 0;  // bytes of `received` that are being answered
   std::size_t drained = 0;
   Clock::time_point since = Clock::now();  // when it last came to an end of something, or took some bytes
+  bool told_to_go_on = false;              // with the body of this request
   bool answering = false;                  // a worker has it
   bool last = false;                       // ends with the answer that is being made or sent
   bool leaving = false;                    // has been told to go
@@ -88,7 +118,7 @@ class Connections::RequestStream : public httplib::Stream {
       const std::lock_guard lock(owner_.mutex_);
       if (connection_.socket < 0 || owner_.stopping_) return -1;
       if (connection_.unsent.empty()) connection_.since = Clock::now();
-      connection_.unsent.append(data, size);
+      connection_.unsent.Append({data, size});
       owner_.unsent_ += size;
     }
     owner_.Wake();
@@ -110,16 +140,37 @@ Connections::Connections(int listener, const ConnectionLimits& limits, Answer an
     : listener_(listener),
       limits_(limits),
       answer_(std::move(answer)),
-      alarm_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      workers_(limits.threads) {
+      alarm_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (alarm_ < 0 || ::listen(listener_, kBacklog) != 0 || ::fcntl(listener_, F_SETFL, O_NONBLOCK) != 0) {
-    throw IoError(fmt::format("cannot wait for connections: {}", std::strerror(errno)));
+    const int reason = errno;
+    if (alarm_ >= 0) ::close(alarm_);
+    throw IoError(fmt::format("cannot wait for connections: {}", std::strerror(reason)));
+  }
+  StartWorkers();
+}
+
+// As many as the system lets start.
+void Connections::StartWorkers() {
+  try {
+    workers_.reserve(limits_.threads);
+    while (workers_.size() < limits_.threads) workers_.emplace_back([this] { TakeRequests(); });
+  } catch (const std::exception& error) {
+    if (!workers_.empty()) return;
+    ::close(alarm_);
+    throw IoError(
+        fmt::format("cannot start a thread that answers requests: {}; end other programs, or raise the limit of "
+                    "processes (ulimit -u) or of memory (ulimit -v)",
+                    error.what()));
   }
 }
 
 Connections::~Connections() {
   Stop();
-  workers_.shutdown();
+  {
+    const std::lock_guard lock(mutex_);  // no worker is between its look at stopping_ and its sleep
+    more_.notify_all();
+  }
+  for (std::thread& worker : workers_) worker.join();
   for (const Handle& connection : connections_) Drop(*connection);
   ::close(alarm_);
 }
@@ -196,14 +247,14 @@ void Connections::Receive(const Handle& connection) {
 }
 
 void Connections::Send(Connection& connection) {
-  const ssize_t count = ::send(connection.socket, connection.unsent.data(), connection.unsent.size(), MSG_NOSIGNAL);
+  const std::string_view unsent = connection.unsent.front();
+  const ssize_t count = ::send(connection.socket, unsent.data(), unsent.size(), MSG_NOSIGNAL);
   if (count < 0) {
     if (errno != EAGAIN && errno != EINTR) Drop(connection);
     return;
   }
   unsent_ -= static_cast<std::size_t>(count);
-  connection.unsent.erase(0, static_cast<std::size_t>(count));
-  if (connection.unsent.empty()) connection.unsent = {};  // and its memory
+  connection.unsent.Pop(static_cast<std::size_t>(count));
   connection.since = Clock::now();
 }
 
@@ -225,21 +276,41 @@ void Connections::GoOn(const Handle& connection) {
     return;
   }
   const auto size = RequestSize(connection->received, limits_.request);
-  if (!size && connection->received.size() < limits_.request) return;
+  if (!size && connection->received.size() < limits_.request) {
+    if (connection->told_to_go_on || !WaitsToGoOn(connection->received)) return;
+    connection->told_to_go_on = true;
+    connection->unsent.Append(kContinue);
+    unsent_ += kContinue.size();
+    return;
+  }
   connection->last = !size;
   connection->request = size.value_or(connection->received.size());
   connection->answering = true;
-  workers_.enqueue([this, connection] { Work(connection); });
+  requests_.push_back(connection);
+  more_.notify_one();
+}
+
+void Connections::TakeRequests() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    more_.wait(lock, [this] { return stopping_ || !requests_.empty(); });
+    if (stopping_) return;
+    const Handle connection = std::move(requests_.front());
+    requests_.pop_front();
+    lock.unlock();
+    Work(connection);
+    lock.lock();
+  }
 }
 
 void Connections::Work(const Handle& connection) {
-  if (stopping_) return;
   RequestStream stream(*this, *connection);
   const bool again = answer_(stream) && stream.read_all();
   {
     const std::lock_guard lock(mutex_);
     connection->received.erase(0, connection->request);
     connection->request = 0;
+    connection->told_to_go_on = false;
     connection->answering = false;
     connection->last = connection->last || !again;
     connection->since = Clock::now();
@@ -253,7 +324,7 @@ void Connections::Drop(Connection& connection) {
   ::close(connection.socket);
   connection.socket = -1;
   unsent_ -= connection.unsent.size();
-  connection.unsent.clear();
+  connection.unsent.Clear();
 }
 
 // Of those that are idle, or of those whose answers wait for them.

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,6 +42,37 @@ class Socket {
  private:
   int number_;
 };
+
+TEST(ByteQueue, GivesWhatItWasGivenInPiecesOfAnySize) {
+  ByteQueue queue;
+  std::string given;
+  std::string taken;
+  for (std::size_t i = 0; i < 1000; ++i) {
+    const std::string text(i % 7, static_cast<char>('a' + i % 26));
+    given += text;
+    queue.Append(text);
+    const std::size_t count = std::min(i % 5, queue.size());
+    taken += queue.front().substr(0, count);
+    queue.Pop(count);
+    ASSERT_EQ(queue.size(), given.size() - taken.size());
+    ASSERT_EQ(queue.empty(), queue.size() == 0);
+  }
+  EXPECT_EQ(taken + std::string(queue.front()), given);
+  queue.Pop(queue.size());
+  EXPECT_TRUE(queue.empty());
+  queue.Append("abc");
+  queue.Pop(1);
+  queue.Clear();
+  EXPECT_EQ(queue.size(), 0u);
+}
+
+TEST(ByteQueue, SmallPiecesOfMuchCostNoMoreThanTheirBytes) {
+  ByteQueue queue;
+  queue.Append(std::string(32 << 20, 'x'));
+  const std::clock_t start = std::clock();
+  while (!queue.empty()) queue.Pop(std::min<std::size_t>(1000, queue.size()));
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 8);  // of processor time; a minute otherwise
+}
 
 // A server on this machine whose answer to a request is its first line, and then `body`. "bye" is the last one.
 class ConnectionsTest : public ::testing::Test {
@@ -149,6 +181,28 @@ TEST_F(ConnectionsTest, AnswersThatNobodyReadsDoNotPileUp) {
   EXPECT_TRUE(polite.Send("me\r\n\r\n"));
   EXPECT_EQ(polite.Read(3 + body.size()).size(), 3 + body.size());
   EXPECT_LT(clients[0].Read(3 + body.size()).size(), 3 + body.size());  // the first to have been slow was sent away
+}
+
+TEST_F(ConnectionsTest, ClientsThatWaitForTheWordAreToldToGoOn) {
+  Start({.threads = 1});
+  const std::string word = "HTTP/1.1 100 Continue\r\n\r\n";
+  const Socket client = Connect();
+  for (const char* expect : {"Expect: 100-continue", "expect:100-Continue"}) {  // on one connection
+    const std::string head = std::string("POST / HTTP/1.1\r\nContent-Length: 5\r\n") + expect + "\r\n\r\n";
+    EXPECT_TRUE(client.Send(head));
+    EXPECT_EQ(client.Read(word.size()), word);
+    EXPECT_TRUE(client.Send("ab"));
+    std::this_thread::sleep_for(milliseconds(20));
+    EXPECT_TRUE(client.Send("cde" + head + "abcde"));  // the next one does not wait
+    const std::string answers = "POST / HTTP/1.1\nPOST / HTTP/1.1\n";
+    EXPECT_EQ(client.Read(answers.size()), answers);
+  }
+  EXPECT_TRUE(client.Send("bye\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_EQ(client.Read(100), "bye\n");
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\nExpect: 100-continue\r\n"));  // not whole
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.0\r\nExpect: 100-continue\r\n\r\n"));
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\nExpect: more\r\n\r\n"));
+  EXPECT_FALSE(WaitsToGoOn("POST / HTTP/1.1\r\n\r\nExpect: 100-continue\r\n\r\n"));
 }
 
 TEST_F(ConnectionsTest, EndlessRequestsAreAnsweredAndEnd) {

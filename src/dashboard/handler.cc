@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -87,13 +88,20 @@ bool Guarded(Response& response, Work work) {
 
 }  // namespace
 
-RequestHandler::RequestHandler(const DashboardOptions& options) : options_(options), pool_(options.threads) {
+RequestHandler::RequestHandler(const DashboardOptions& options)
+    : options_(options), max_streams_(kMaxStreams), max_in_line_(kMaxInLine), pool_(options.threads) {
   std::error_code error;
   root_ = fs::canonical(options.folder, error);
   if (error || !fs::is_directory(root_)) {
     throw IoError(fmt::format("{}: there is no such folder: give a run, or a folder of runs", options.folder));
   }
   page_ = PageHtml({{"live", true}, {"version", Version()}, {"folder", options.folder}, {"runs", json::array()}});
+}
+
+void RequestHandler::set_workers(std::size_t workers) {
+  const auto count = static_cast<int>(std::min<std::size_t>(workers, 1 << 10));
+  max_streams_ = std::min(kMaxStreams, count / 2);
+  max_in_line_ = std::clamp(count / 4, 1, kMaxInLine);
 }
 
 // The run of that name. Names come from the folder itself: none leads out of it.
@@ -128,22 +136,33 @@ json RequestHandler::Tokens() const {
 class RequestHandler::Turn {
  public:
   explicit Turn(RequestHandler& handler) : handler_(handler) {
-    if (++handler_.in_line_ > kMaxInLine) {
+    if (++handler_.in_line_ > handler_.max_in_line_) {
       --handler_.in_line_;
-      throw Refusal{503, fmt::format("{} requests are waiting for samples already: try again", kMaxInLine)};
+      throw Refusal{503, fmt::format("requests that wait for samples already: {}; try again", handler_.max_in_line_)};
     }
     handler_.drawing_.lock();
+    if (handler_.stopping_) {
+      Release();
+      handler_.CheckGoingOn();
+    }
   }
-  ~Turn() {
-    handler_.drawing_.unlock();
-    --handler_.in_line_;
-  }
+  ~Turn() { Release(); }
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
  private:
+  void Release() {
+    handler_.drawing_.unlock();
+    --handler_.in_line_;
+  }
+
   RequestHandler& handler_;
 };
+
+// Called at every step of whatever is drawn, so that nobody waits for its end.
+void RequestHandler::CheckGoingOn() const {
+  if (stopping_) throw Refusal{503, "the dashboard is ending"};
+}
 
 json RequestHandler::Model(const RunFolder& run) {
   const std::string token = FileToken(run, ModelPath(run.path.string()));
@@ -155,7 +174,7 @@ json RequestHandler::Model(const RunFolder& run) {
   if (auto text = known()) return *text;
   const Turn turn(*this);
   if (auto text = known()) return *text;
-  json text = DescribeModel(LoadModel(run), 1, pool_);
+  json text = DescribeModel(LoadModel(run), 1, pool_, [this](auto&&...) { CheckGoingOn(); });
   const std::lock_guard lock(describing_);
   if (models_.size() >= kMaxModels) models_.clear();
   models_[run.name] = {token, text};
@@ -165,11 +184,11 @@ json RequestHandler::Model(const RunFolder& run) {
 json RequestHandler::Fresh(const RunFolder& run, const std::string& body) {
   const ModelFile file = LoadModel(run);
   FreshOptions fresh;
-  fresh.steps = std::min<std::int64_t>(file.sampler.steps, 2000);
+  fresh.steps = std::min(file.sampler.steps, kMaxShownSteps);
   fresh.temperature = file.sampler.temperature;
   OptionsFromJson(ParseJson(body, kMaxBody, "samples"), fresh.Fields(), "samples");
   const Turn turn(*this);
-  return DrawFresh(file, fresh, pool_);
+  return DrawFresh(file, fresh, pool_, [this](auto&&...) { CheckGoingOn(); });
 }
 
 json RequestHandler::Get(const std::vector<std::string>& parts, const Request& request) {
@@ -187,7 +206,7 @@ json RequestHandler::Post(const std::vector<std::string>& parts, const Request& 
   if (parts[3] == "samples") return Fresh(run, request.body);
   const ModelFile file = LoadModel(run);
   const Turn turn(*this);
-  return MeasureModel(file, 1, pool_);
+  return MeasureModel(file, 1, pool_, [this](auto&&...) { CheckGoingOn(); });
 }
 
 void RequestHandler::Answer(const Request& request, Response& response) {
@@ -213,18 +232,19 @@ void RequestHandler::Answer(const Request& request, Response& response) {
   }
 }
 
-// Server-sent events: the tokens, whenever one of them has changed.
+// Server-sent events: the tokens, whenever one of them has changed. Where there is no worker to spare, a stream ends with its
+// first event: browsers then come again by themselves.
 void RequestHandler::SendEvents(Response& response) {
-  if (++streams_ > kMaxStreams) {
+  if (++streams_ > std::max(max_streams_, 1)) {
     --streams_;
-    throw Refusal{503, fmt::format("{} pages are looking on already: close one", kMaxStreams)};
+    throw Refusal{503, fmt::format("pages that look on already: {}; close one", std::max(max_streams_, 1))};
   }
   response.set_header("Cache-Control", "no-store");
   response.set_chunked_content_provider(
       "text/event-stream",
       [this, last = std::string(), sent = std::chrono::steady_clock::now()](std::size_t,
                                                                             httplib::DataSink& sink) mutable {
-        while (!stopping_) {
+        while (!stopping_ && (max_streams_ > 0 || last.empty())) {
           const auto now = std::chrono::steady_clock::now();
           std::string text = Dump(Tokens());
           if (text != last || now - sent > kHeartbeat) {
@@ -242,6 +262,13 @@ void RequestHandler::SendEvents(Response& response) {
       [this](bool) { --streams_; });
 }
 
+// The library would put together an answer of many ranges in memory, of errors as well, and would tell clients to go on
+// after they have.
+void RequestHandler::Prepare(Request& request) {
+  if (request.ranges.size() > 1) request.ranges.clear();  // CheckCaller refuses them
+  request.headers.erase("Expect");
+}
+
 // Other pages in the same browser may send requests here: by a name of theirs that leads to this machine, or by posting.
 void RequestHandler::CheckCaller(const Request& request) const {
   const std::string host = request.get_header_value("Host");
@@ -250,6 +277,9 @@ void RequestHandler::CheckCaller(const Request& request) const {
   }
   if (request.method != "GET" && request.method != "HEAD" && request.method != "POST") {
     throw Refusal{405, fmt::format("{} is not allowed: GET, HEAD and POST are", request.method)};
+  }
+  if (request.get_header_value("Range").find(',') != std::string::npos) {
+    throw Refusal{416, "several ranges are not served at once: ask for one, or for all"};
   }
   if (request.method != "POST") return;
   if (request.has_header("Origin") && request.get_header_value("Origin") != "http://" + host) {

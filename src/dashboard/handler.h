@@ -26,10 +26,14 @@ class RequestHandler {
 
   // Routes and limits of a server that answers by this handler, which must outlive it.
   void SetUp(httplib::Server& server);
-  // Ends the streams of events.
+  // What the server must call with each request before it is answered.
+  static void Prepare(httplib::Request& request);
+  // Ends the streams of events, and drawing.
   void Stop() { stopping_ = true; }
   // For messages.
   void set_port(int port) { port_ = port; }
+  // How many threads call this handler: where there are few, streams and drawing leave some of them to the others.
+  void set_workers(std::size_t workers);
 
  private:
   using json = nlohmann::ordered_json;
@@ -37,6 +41,8 @@ class RequestHandler {
   using Response = httplib::Response;
 
   class Turn;
+
+  void CheckGoingOn() const;
 
   RunFolder Find(const std::string& name) const;
   static ModelFile LoadModel(const RunFolder& run);
@@ -53,6 +59,8 @@ class RequestHandler {
   std::filesystem::path root_;
   std::string page_;
   int port_ = 0;
+  int max_streams_;
+  int max_in_line_;
   std::atomic<bool> stopping_ = false;
   std::atomic<int> streams_ = 0;
   std::atomic<int> in_line_ = 0;

@@ -30,9 +30,19 @@ constexpr Index kFilters = 100;
 constexpr std::int64_t kFrames = 32;
 constexpr double kBinsPerDecade = 50;
 constexpr Index kMeasureRows = 2000;
+constexpr std::int64_t kMaxInnerSteps = 200'000'000;  // of all units, before the first step: some seconds
 constexpr Index kMeasureSamples = 500;
 
 Index Count(const ModelFile& file, Index images) { return file.image_shape.known() ? images : kChainPoints; }
+
+// Throws ConfigError where the sampler would keep whoever looks waiting before its first step.
+void CheckInnerSteps(const ModelFile& file) {
+  const std::int64_t allowed = kMaxInnerSteps / file.model.visible();
+  if (file.sampler.method != Method::kGibbsLangevin || file.sampler.langevin_steps <= allowed) return;
+  throw ConfigError(
+      fmt::format("model: sampler.langevin_steps = {}: with {} visible units no more than {} can be shown",
+                  file.sampler.langevin_steps, file.model.visible(), allowed));
+}
 
 // Into `object`: {image: address} or {points}.
 void Put(json& object, const Picture& picture) {
@@ -118,7 +128,8 @@ class ChainFrames : public Observer {
 
 json DescribeChain(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   if (!HasPictures(file)) return json::array();
-  const SamplerOptions options = JudgedSampler(file);
+  SamplerOptions options = JudgedSampler(file);
+  options.steps = std::min(options.steps, kMaxShownSteps);
   const std::uint64_t part = PartSeed(seed, Part::kPictures);
   Chains chains = NoiseChains(file.model, Count(file, kChainImages), part, pool);
   ChainFrames frames(file, options, pool, progress);
@@ -156,6 +167,7 @@ json MeasureMixingJson(Evaluation& evaluation) {
 
 json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   CheckReach(file.model, file.sampler.temperature, "model");
+  CheckInnerSteps(file);
   json described = {{"visible", file.model.visible()}, {"hidden", file.model.hidden()}};
   const auto updates = file.provenance.find("updates");
   if (updates != file.provenance.end()) described["updates"] = updates->second;
@@ -166,11 +178,16 @@ json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, 
   described["variances"] = VarianceBins(file.model);
   described["filters"] = Filters(file);
   described["chain"] = DescribeChain(file, seed, pool, progress);
+  if (HasPictures(file) && file.sampler.steps > kMaxShownSteps) {
+    described["chain_note"] = fmt::format("{} steps, the most that are shown; the model's sampler takes {}",
+                                          kMaxShownSteps, file.sampler.steps);
+  }
   return described;
 }
 
 json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   try {
+    CheckInnerSteps(file);
     const auto config = file.provenance.find("config");
     if (config == file.provenance.end()) throw DataError("the model does not say which data it was trained on");
     const DataOptions options = ParseConfig(config->second, "the model's settings").data;
@@ -178,6 +195,7 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     request.rows = kMeasureRows;
     request.samples = kMeasureSamples;
     request.seed = seed;
+    request.file.sampler.steps = std::min(file.sampler.steps, kMaxShownSteps);  // the scores say how many
     Evaluation evaluation(std::move(request), pool, progress);
     json measured = {{"mixing", MeasureMixingJson(evaluation)}};
     const std::string scores = ScoresJson(Evaluate(evaluation, {"quick"}));
@@ -190,13 +208,14 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
 
 std::vector<Field> FreshOptions::Fields() {
   return {
-      {"steps", &steps, "steps of the chains", {.min = 1, .max = 2000}},
+      {"steps", &steps, "steps of the chains", {.min = 1, .max = kMaxShownSteps}},
       {"temperature", &temperature, "of the sampler", {.min = 0.01, .max = 100}},
       {"seed", &seed, "of all random numbers", {.min = 0}},
   };
 }
 
-json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& pool) {
+json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& pool,
+               const EvaluationProgress& progress) {
   FreshOptions checked = options;
   CheckFields(checked.Fields(), "samples");
   if (!HasPictures(file)) throw ConfigError("samples: the model's rows are neither images nor points of the plane");
@@ -204,10 +223,11 @@ json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& p
   asked.sampler.steps = options.steps;
   asked.sampler.temperature = options.temperature;
   CheckReach(file.model, options.temperature, "samples");
+  CheckInnerSteps(file);
   const auto start = std::chrono::steady_clock::now();
   json fresh = json::object();
   const auto seed = static_cast<std::uint64_t>(options.seed);
-  Put(fresh, DrawPicture(file, DrawSamples(asked, Count(file, kFreshImages), seed, pool)));
+  Put(fresh, DrawPicture(file, DrawSamples(asked, Count(file, kFreshImages), seed, pool, progress)));
   fresh["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return fresh;
 }

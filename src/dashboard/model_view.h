@@ -12,7 +12,11 @@
 
 namespace grbm {
 
-// {updates, visible, hidden, sampler, variances, filters, chain}: all that needs no data.
+// Of chains whose samples are shown, so that nobody waits for them for ever: a sampler may have a thousand million.
+inline constexpr std::int64_t kMaxShownSteps = 2000;
+
+// {updates, visible, hidden, sampler, variances, filters, chain}: all that needs no data. Where the chain has fewer steps
+// than the sampler, {chain_note} says so. What `progress` throws ends this and the others.
 nlohmann::ordered_json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool,
                                      const EvaluationProgress& progress = {});
 
@@ -29,6 +33,7 @@ struct FreshOptions {
   std::vector<Field> Fields();
 };
 // {image} or {points}, with {seconds}. Throws ConfigError for options out of range, and for rows that cannot be shown.
-nlohmann::ordered_json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& pool);
+nlohmann::ordered_json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& pool,
+                                 const EvaluationProgress& progress = {});
 
 }  // namespace grbm

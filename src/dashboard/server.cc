@@ -24,7 +24,7 @@ class Listener : public httplib::Server {
   int socket() const { return svr_sock_; }
   bool Answer(httplib::Stream& stream) {
     bool closed = false;
-    return process_request(stream, false, closed, nullptr) && !closed;
+    return process_request(stream, false, closed, RequestHandler::Prepare) && !closed;
   }
 };
 
@@ -52,6 +52,7 @@ struct Dashboard::State {
         connections(server.socket(), ConnectionLimits(),
                     [this](httplib::Stream& stream) { return server.Answer(stream); }) {
     handler.set_port(port);
+    handler.set_workers(connections.threads());
   }
 
   RequestHandler handler;
@@ -65,6 +66,14 @@ Dashboard::Dashboard(const DashboardOptions& options) : state_(std::make_unique<
 Dashboard::~Dashboard() { Stop(); }
 
 int Dashboard::port() const { return state_->port; }
+
+std::string Dashboard::warning() const {
+  const std::size_t threads = state_->connections.threads();
+  const std::size_t wanted = ConnectionLimits().threads;
+  if (threads == wanted) return "";
+  return fmt::format("the system starts no more than {} of {} threads that answer: few can look on at a time", threads,
+                     wanted);
+}
 
 void Dashboard::Run() { state_->connections.Run(); }
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+// OpenMP would start threads of its own, whatever --threads says, and end the program where it cannot.
+#define EIGEN_DONT_PARALLELIZE
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
 #include <Eigen/SVD>

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -13,12 +14,30 @@ import time
 import unittest
 import urllib.parse
 
-from support import PROGRAM, ProgramTest, run
+import numpy as np
+from support import PROGRAM, ProgramTest, run, write_tensors
+
+
+def read_header(model):
+    """The header of a model file, and what follows it."""
+    data = model.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    return json.loads(data[8:end]), data[end:]
+
+
+def set_sampler(model, **options):
+    """The model file, with other options of its sampler."""
+    header, tensors = read_header(model)
+    metadata = header["__metadata__"]
+    metadata["sampler"] = json.dumps(json.loads(metadata["sampler"]) | options)
+    text = json.dumps(header).encode()
+    model.write_bytes(len(text).to_bytes(8, "little") + text + tensors)
 
 
 class Server:
-    def __init__(self, folder, *arguments):
-        self.process = subprocess.Popen([PROGRAM, "dashboard", str(folder), "--port", "0", "--json", *arguments],
+    def __init__(self, folder, *arguments, before=()):
+        """before: a command that starts the program."""
+        self.process = subprocess.Popen([*before, PROGRAM, "dashboard", str(folder), "--port", "0", "--json", *arguments],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
         self.address = urllib.parse.urlsplit(json.loads(line)["address"])
@@ -45,8 +64,8 @@ class Server:
 
 
 class DashboardTest(ProgramTest):
-    def serve(self, folder=None, *arguments):
-        server = Server(folder or self.folder / "runs", *arguments)
+    def serve(self, folder=None, *arguments, **options):
+        server = Server(folder or self.folder / "runs", *arguments, **options)
         self.addCleanup(server.stop)
         return server
 
@@ -159,6 +178,65 @@ class Answers(DashboardTest):
         self.assertEqual(server.stop(), (0, ""))
         self.assertLess(time.monotonic() - start, 10)
 
+    def test_chains_have_an_end_whatever_the_model_says(self):
+        """A sampler of 1e9 steps: the page shows as many as it has patience for, and says so."""
+        model = self.folder / "runs" / "one" / "model.safetensors"
+        set_sampler(model, steps=10**9)
+        server = self.serve()
+        described = server.ask("/api/runs/one/model")[1]
+        self.assertEqual(described["chain"][-1]["step"], 2000)
+        self.assertEqual(described["sampler"]["steps"], 10**9)
+        self.assertRegex(described["chain_note"], "2000 steps.* 1000000000")
+        scores = server.post("/api/runs/one/measure", "{}")[1]["scores"]
+        self.assertIn(" 2000 steps", str(scores))
+        out = self.folder / "report.html"
+        self.succeed("report", model.parent, "--quiet", "-o", out)
+        self.assertIn("chain_note", out.read_text())
+        set_sampler(model, steps=10, langevin_steps=10**9)
+        self.assert_refused(server.ask("/api/runs/one/model"), 400, "langevin_steps = 1000000000: .* no more than 100000000")
+        self.refuse(64, "langevin_steps", "report", model.parent, "--fast", "-o", out)
+        set_sampler(model, langevin_steps=10)
+        self.assertNotIn("chain_note", server.ask("/api/runs/one/model")[1])
+
+    def write_large_model(self, hidden):
+        model = self.folder / "runs" / "one" / "model.safetensors"
+        write_tensors(model, {"W": np.zeros((2, hidden), np.float32), "b": np.zeros(hidden, np.float32),
+                              "mu": np.zeros(2, np.float32), "log_var": np.zeros(2, np.float32)},
+                      read_header(model)[0]["__metadata__"])
+
+    def ask_and_leave_it(self, server, path, body):
+        connection = http.client.HTTPConnection(server.address.hostname, server.address.port, timeout=20)
+        self.addCleanup(connection.close)
+        connection.request("POST" if body else "GET", path, body, {"Content-Type": "application/json"})
+
+    def test_ctrl_c_ends_it_while_samples_are_drawn(self):
+        self.write_large_model(50_000)  # 256 chains of 2,000 steps take a minute
+        for path, body in [("samples", '{"steps": 2000}'), ("measure", "{}")]:
+            server = self.serve()
+            for _ in range(3):  # one draws, the others wait for their turn
+                self.ask_and_leave_it(server, f"/api/runs/one/{path}", body)
+            time.sleep(1)
+            start = time.monotonic()
+            self.assertEqual(server.stop(), (0, ""))
+            self.assertLess(time.monotonic() - start, 10, path)
+
+    def test_the_second_signal_ends_it_at_once(self):
+        self.write_large_model(2_000_000)  # a step takes a second
+        catches = lambda status: int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) >> signal.SIGTERM - 1 & 1
+        for _ in range(5):  # the first one may have been enough
+            server = self.serve()
+            self.ask_and_leave_it(server, "/api/runs/one/samples", '{"steps": 2000}')
+            time.sleep(1)
+            status = pathlib.Path(f"/proc/{server.process.pid}/status")
+            self.assertTrue(catches(status))
+            server.process.send_signal(signal.SIGINT)
+            while server.process.poll() is None and catches(status):
+                time.sleep(0.01)
+            server.process.send_signal(signal.SIGTERM)
+            if server.stop()[0] == -signal.SIGTERM:
+                return
+        self.fail("nothing ends it but the end of its work")
+
 
 class Guards(DashboardTest):
     def test_nothing_outside_of_the_folder_is_served(self):
@@ -261,6 +339,57 @@ class Guards(DashboardTest):
             self.refuse(74, f"port {port} of 127.0.0.1 is taken: give another with --port", "dashboard", runs, "--port", port)
         server = self.serve()
         self.refuse(74, "is taken", "dashboard", runs, "--port", server.address.port)
+
+
+    def test_few_threads_answer_as_well_as_they_can(self):
+        """The system starts one thread more than the first, or none."""
+        if os.geteuid() != 0:
+            self.skipTest("only root can become somebody who has no process yet")
+        for path in [self.folder, *self.folder.rglob("*")]:
+            path.chmod(0o755)
+        few = lambda count: ["prlimit", f"--nproc={count}", "setpriv", "--reuid=64801", "--regid=64801", "--clear-groups"]
+        if subprocess.run([*few(1), PROGRAM, "--version"], capture_output=True).returncode != 0:
+            self.skipTest("the program is where only root can read it")
+        none = subprocess.run([*few(1), PROGRAM, "dashboard", self.folder / "runs", "--port", "0"], capture_output=True,
+                              text=True, timeout=60)
+        self.assertEqual((none.returncode, none.stdout), (74, ""), none.stderr)
+        self.assertRegex(none.stderr, r"^grbm: cannot start a thread [^\n]*ulimit -u[^\n]*\n$")
+        server = self.serve(before=few(2))
+        for _ in range(2):  # a stream of events leaves the only thread to the others
+            connection = http.client.HTTPConnection(server.address.hostname, server.address.port, timeout=20)
+            self.addCleanup(connection.close)
+            connection.request("GET", "/api/events")
+            self.assertRegex(connection.getresponse().read().decode(), r"^data: .*\n\n$")
+        self.assertEqual(server.ask("/api/runs/one/model")[0], 200)
+        self.assertIn("scores", server.post("/api/runs/one/measure", "{}")[1])
+        code, errors = server.stop()
+        self.assertEqual(code, 0)
+        self.assertRegex(errors, r"^grbm: warning: the system starts no more than 1 of 32 threads[^\n]*\n$")
+
+    def test_many_ranges_of_an_answer_are_refused(self):
+        server = self.serve()
+        ranges = lambda count: {"Range": "bytes=" + ",".join(["0-"] * count)}
+        for count in [2, 700, 2500]:
+            self.assert_refused(server.ask("/", headers=ranges(count)), 416, "several ranges")
+        self.assert_refused(server.ask("/api/nothing", headers=ranges(700)), 416, "several ranges")
+        self.assertEqual(server.ask("/", headers={"Range": "bytes=0-14"}), (206, b"<!doctype html>"))
+
+    def test_clients_that_wait_for_the_word_to_go_on_get_it_once(self):
+        server = self.serve()
+        head = ("POST /api/runs/one/samples HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                "Connection: close\r\nExpect: 100-continue\r\nContent-Length: {}\r\n\r\n")
+        for size, waits, first in [(2, True, "100 Continue"), (2, False, "200 OK"), (100_000, True, "413 ")]:
+            with socket.create_connection((server.address.hostname, server.address.port), timeout=8) as client:
+                client.sendall(head.format(size).encode() + (b"" if waits else b"{}"))
+                answer = client.recv(1000).decode()
+                self.assertTrue(answer.startswith("HTTP/1.1 " + first), answer)
+                if first == "100 Continue":
+                    client.sendall(b"{}")
+                while more := client.recv(1 << 16):
+                    answer += more.decode()
+                self.assertEqual(answer.count("100 Continue"), first == "100 Continue", answer[:300])
+                if size == 2:
+                    self.assertIn("HTTP/1.1 200 OK", answer)
 
 
 class Reports(DashboardTest):

@@ -118,6 +118,7 @@ function showModels(): void {
   const shown = selected();
   chain.set(shown.map((run) => ({
     name: run.name, color: run.color,
+    note: run.model?.chain_note,
     frames: (run.model?.chain ?? []).map((frame) => ({ ...frame, label: frame.step === 0 ? "noise" : `step ${format(frame.step)}` })),
   })));
   const figures = filterFigures(shown);

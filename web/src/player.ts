@@ -12,6 +12,7 @@ export interface Track {
   name: string;
   color: number;
   frames: Frame[];
+  note?: string | undefined;
 }
 
 /** The tracks as they stand on the page. */
@@ -24,7 +25,7 @@ class Screen {
   private index = 0;
 
   constructor(private readonly track: Track, private readonly what: string) {
-    this.root = h("figure", {}, this.holder, this.caption);
+    this.root = h("figure", {}, this.holder, this.caption, track.note ? h("p", { class: "help" }, track.note) : null);
     const sets = track.frames.map((frame) => frame.points ?? []);
     if (track.frames.some((frame) => frame.points)) {
       this.plane = new Plane(runColor(track.color));

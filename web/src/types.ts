@@ -57,6 +57,8 @@ export interface Model {
   variances: { first: number; per_decade: number; counts: number[] };
   filters: Picture | null;
   chain: (Picture & { step: number })[];
+  /** Where it has fewer steps than the sampler. */
+  chain_note?: string;
 }
 
 export interface RunData {

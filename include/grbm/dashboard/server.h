@@ -22,7 +22,9 @@ class Dashboard {
   ~Dashboard();
 
   int port() const;
-  // Answers until Stop, which may be called on any thread, but in no signal handler.
+  // What there is too little of, in one line: empty where nothing is.
+  std::string warning() const;
+  // Answers until Stop, which may be called on any thread and in a signal handler.
   void Run();
   void Stop();
 
