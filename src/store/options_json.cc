@@ -37,7 +37,7 @@ Scalar ScalarFromJson(const json& value, std::string_view name, const std::strin
 
 std::string DumpJson(const json& value, const std::string& where) {
   try {
-    return JsonText(value);
+    return value.dump();
   } catch (const json::exception&) {
     throw DataError(fmt::format("{}: text that is not valid UTF-8", where));
   }
