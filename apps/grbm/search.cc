@@ -40,7 +40,9 @@ class ShowSearch : public SearchObserver {
   void OnProgress(double done, double total) override {
     if (!started_) progress_.Start(Whole(done), Whole(total));
     started_ = true;
-    progress_.Update(Whole(done), fmt::format("{} runs ended", ended));
+    if (done_ == Whole(total) && Whole(done) == done_) return;  // all are trained; the last are judged
+    done_ = Whole(done);
+    progress_.Update(done_, fmt::format("{} runs ended", ended));
   }
   void OnResult(const Trial& trial, std::size_t seed, const TrialState& state) override {
     ++ended;
@@ -69,6 +71,7 @@ class ShowSearch : public SearchObserver {
   const SearchPlan& plan_;
   Progress progress_;
   bool started_ = false;
+  std::uint64_t done_ = 0;
 };
 
 // A folder of a search, or one that is still to be filled.

@@ -240,7 +240,8 @@ class SearchPage {
     axis.label = search_.vary[variation].name;
     if (numbers) {
       const auto [low, high] = std::ranges::minmax(places);
-      axis.log = low > 0 && (high >= 10 * low || search_.vary[variation].range.scale == DrawScale::kLog);
+      const Variation& vary = search_.vary[variation];
+      axis.log = low > 0 && (vary.values.empty() ? vary.range.scale == DrawScale::kLog : high >= 10 * low);
       return places;
     }
     axis.label += ":";

@@ -261,11 +261,13 @@ class Runner {
     const Trial& trial = plan_.trials[task.trial];
     const std::string& folder = trial.folders[task.seed];
     const std::string path = RungResultPath(plan_, folder, rung_);
+    std::optional<CellResult> result = ReadResultFile(path);
+    if (result && (!result->trained() || Missing(trial, *result).empty())) return {task, std::move(result), {}, {}};
     // A run belongs to one process at a time; others that need it wait.
     MakeFolder(folder);
     FolderLock lock(folder + "/lock");
     if (!lock.Wait([&] { return stop_.load(); })) throw Stopped{};
-    std::optional<CellResult> result = ReadResultFile(path);
+    result = ReadResultFile(path);
     if (!result) {
       try {
         result = Train(task, pool);
@@ -312,12 +314,22 @@ class Runner {
     WriteResultFile(ResultPath(folder), result);
   }
 
+  // The metrics that a result lacks, or has of other numbers of samples.
+  std::vector<std::string> Missing(const Trial& trial, const CellResult& result) const {
+    if (result.judged_with != JudgedWith(search_.options)) return trial.cell.metrics;
+    std::vector<std::string> missing;
+    for (const std::string& metric : trial.cell.metrics) {
+      if (!result.metrics.contains(metric)) missing.push_back(metric);
+    }
+    return missing;
+  }
+
   // Measures what is missing; false where nothing was.
   bool Judge(const Task& task, CellResult& result, ThreadPool& pool) {
     const Trial& trial = plan_.trials[task.trial];
+    const std::vector<std::string> missing = Missing(trial, result);
+    if (missing.empty()) return false;
     if (result.judged_with != JudgedWith(search_.options)) result.metrics.clear();
-    const auto missing = [&](const std::string& metric) { return !result.metrics.contains(metric); };
-    if (std::ranges::none_of(trial.cell.metrics, missing)) return false;
     result.judged_with = JudgedWith(search_.options);
     EvaluationRequest request = MakeRequest(search_.options, trial.config, inception_,
                                             ReadModel(RungModelPath(plan_, trial.folders[task.seed], rung_)), pool);
@@ -325,9 +337,9 @@ class Runner {
     Evaluation evaluation(std::move(request), pool, [&](std::string_view, Index, Index) {
       if (stop_) throw Stopped{};
     });
-    for (const std::string& metric : trial.cell.metrics) {
+    for (const std::string& metric : missing) {
       if (stop_) throw Stopped{};
-      if (missing(metric)) result.metrics[metric] = MeasureMetric(evaluation, metric);
+      result.metrics[metric] = MeasureMetric(evaluation, metric);
     }
     return true;
   }

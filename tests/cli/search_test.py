@@ -2,14 +2,14 @@
 
 import csv
 import io
-import json
+import pathlib
 import re
 import signal
 import subprocess
 import time
 import unittest
 
-from support import PROGRAM, ProgramTest, run
+from support import PROGRAM, ProgramTest
 
 TOP = """
 preset = "gmm-iso"
@@ -68,13 +68,13 @@ class Search(ProgramTest):
         self.assertEqual(before, {path: path.stat().st_mtime_ns for path in (out / "trials").rglob("*")})
 
         # A trial is an ordinary run, and the page's commands make the best again.
-        best = found["trials"][0]["folders"][0]
-        self.succeed("sample", f"{best}/model.safetensors", "-n", 5, "-o", self.folder / "x.npy", "--quiet")
+        best = pathlib.Path(found["trials"][0]["folders"][0])
+        self.succeed("sample", best / "model.safetensors", "-n", 5, "-o", self.folder / "x.npy", "--quiet")
         self.succeed("report", best, "--fast", "-o", self.folder / "x.html", "--quiet")
         train, judge = re.search(r"```sh\n(.*)\n(.*)\n```", page).groups()
         again = self.folder / "again"
         self.succeed(*train.replace("--out best", f"--out {again}").split()[1:], "--quiet")
-        self.assertEqual((again / "model.safetensors").read_bytes(), open(f"{best}/model.safetensors", "rb").read())
+        self.assertEqual((again / "model.safetensors").read_bytes(), (best / "model.safetensors").read_bytes())
         judged = self.results(*judge.replace("best/", f"{again}/").split()[1:])["quick"]["frechet"]["value"]
         first = next(row for row in rows if row["rank"] == "1" and row["seed"] == "1")
         self.assertAlmostEqual(judged, float(first["quick.frechet"]), places=9)
