@@ -34,6 +34,7 @@ void AddDensity(Command app, Common& common, Action& action);
 void AddBench(Command app, Common& common, Action& action);
 void AddEvaluate(Command app, Common& common, Action& action);
 void AddReproduce(Command app, Common& common, Action& action);
+void AddSearch(Command app, Common& common, Action& action);
 void AddReport(Command app, Common& common, Action& action);
 void AddDashboard(Command app, Common& common, Action& action);
 void AddCompletion(Command app, Common& common, Action& action);

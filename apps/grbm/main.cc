@@ -47,7 +47,7 @@ int Run(int argc, char** argv) {
        {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,
         grbm::app::AddEncode, grbm::app::AddFilters, grbm::app::AddDensity, grbm::app::AddEvaluate, grbm::app::AddInfo,
         grbm::app::AddData, grbm::app::AddPresets, grbm::app::AddConvert, grbm::app::AddBench, grbm::app::AddReproduce,
-        grbm::app::AddReport, grbm::app::AddDashboard, grbm::app::AddCompletion}) {
+        grbm::app::AddSearch, grbm::app::AddReport, grbm::app::AddDashboard, grbm::app::AddCompletion}) {
     add(program, common, action);
   }
   for (const grbm::app::Command command : program.Commands()) {

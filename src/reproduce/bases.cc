@@ -26,19 +26,6 @@ bool HasMetric(const Cell& cell, const std::string& metric) {
   return std::ranges::find(cell.metrics, metric) != cell.metrics.end();
 }
 
-std::vector<std::string> Merge(std::vector<std::string> settings, const std::vector<std::string>& others) {
-  for (const std::string& other : others) {
-    const std::string key = other.substr(0, other.find('=') + 1);
-    const auto found = std::ranges::find_if(settings, [&](const std::string& s) { return s.starts_with(key); });
-    if (found != settings.end()) {
-      *found = other;
-    } else {
-      settings.push_back(other);
-    }
-  }
-  return settings;
-}
-
 Cell AtPaperRate(Cell cell) {
   if (!cell.preset.starts_with("paper-")) return cell;
   const Config config = CellConfig(cell);

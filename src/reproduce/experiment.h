@@ -40,9 +40,6 @@ bool HasMetric(const Cell& cell, const std::string& metric);
 // Trained, and judged by all of its metrics that can be had.
 bool IsFinished(const PlannedCell& cell, const ReproduceOptions& options);
 
-// "a.b=1" and others; where two name the same setting the later one stands.
-std::vector<std::string> Merge(std::vector<std::string> settings, const std::vector<std::string>& others);
-
 // A value for each scale.
 template <typename T>
 T Choose(Scale scale, T quick, T small, T paper) {

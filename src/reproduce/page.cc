@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "cells/table.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
@@ -58,50 +59,12 @@ std::string FidText(const ReproduceOptions& options) {
           : "");
 }
 
-std::string CsvField(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-std::string MarkdownRow(const std::vector<std::string>& cells) {
-  std::string line = "|";
-  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
-  return line + "\n";
-}
-
-std::string CsvRow(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) line += (line.empty() ? "" : ",") + CsvField(cell);
-  return line + "\n";
-}
-
-std::string Duration(double seconds) {
-  return seconds < 100 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.1f} min", seconds / 60);
-}
-
 // One number of ours, or why there is none.
 std::string OurText(const RowResult& row, const Column& column) {
   if (!row.trained()) return row.Trouble();
   if (const Score* score = row.result->Find(column.metric, column.score)) return ScoreText(*score);
   if (const Score* failed = row.result->Find(column.metric, "failed")) return "failed: " + failed->note;
   return "not measured";
-}
-
-// All scores that any row has: metric and name.
-std::vector<std::pair<std::string, std::string>> AllScores(const std::vector<RowResult>& rows) {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const RowResult& row : rows) {
-    if (!row.result) continue;
-    for (const auto& [metric, scores] : row.result->metrics) {
-      for (const Score& score : scores) {
-        const std::pair<std::string, std::string> name = {metric, score.name};
-        if (std::ranges::find(all, name) == all.end()) all.push_back(name);
-      }
-    }
-  }
-  return all;
 }
 
 }  // namespace
@@ -153,7 +116,7 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
   header.push_back(published);
   for (const Column& column : columns) header.push_back(column.header);
   header.insert(header.end(), {"updates", "training"});
-  std::string table = MarkdownRow(header) + MarkdownRow(std::vector<std::string>(header.size(), "---"));
+  std::string table = MarkdownHeader(header);
   for (const RowResult& row : rows_) {
     std::vector<std::string> line = row.row.labels;
     line.push_back(row.row.published.empty() ? "—" : row.row.published);
@@ -161,7 +124,7 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
       line.push_back(c == 0 || row.trained() ? OurText(row, columns[c]) : "—");
     }
     line.push_back(row.result ? std::to_string(row.result->updates) : "—");
-    line.push_back(row.result ? Duration(row.result->seconds) : "—");
+    line.push_back(row.result ? MinutesText(row.result->seconds) : "—");
     table += MarkdownRow(line);
   }
   // The last row: what held-out data score.
@@ -182,9 +145,10 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
 
   std::vector<std::string> names = labels;
   names.insert(names.end(), {"paper", "outcome", "updates", "seconds", "cell"});
-  const auto scores = AllScores(rows_);
-  for (const auto& [metric, score] : scores)
-    names.insert(names.end(), {metric + "." + score, metric + "." + score + ".error"});
+  std::vector<const CellResult*> results;
+  for (const RowResult& row : rows_) results.push_back(row.result ? &*row.result : nullptr);
+  const std::vector<ScoreName> scores = AllScores(results);
+  AddScoreNames(names, scores);
   csv_ = CsvRow(names);
   for (const RowResult& row : rows_) {
     std::vector<std::string> line = row.row.labels;
@@ -193,12 +157,7 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
     line.push_back(row.result ? std::to_string(row.result->updates) : "");
     line.push_back(row.result ? fmt::format("{:.1f}", row.result->seconds) : "");
     line.push_back(std::filesystem::path(row.folder).filename());
-    for (const auto& [metric, name] : scores) {
-      const Score* score = row.result ? row.result->Find(metric, name) : nullptr;
-      const auto number = [&](double x) { return std::isfinite(x) ? fmt::format("{}", x) : std::string(); };
-      line.push_back(score != nullptr ? number(score->estimate.value) : "");
-      line.push_back(score != nullptr ? number(score->estimate.error) : "");
-    }
+    AddScores(line, scores, row.result ? &*row.result : nullptr);
     csv_ += CsvRow(line);
   }
 }
@@ -254,7 +213,7 @@ std::string Page::Write() {
     tail += fmt::format("**{}**", RowName(row.row));
     if (!row.Trouble().empty()) tail += fmt::format(": {}", row.Trouble());
     if (row.result && !row.result->message.empty()) tail += fmt::format(" ({})", row.result->message);
-    tail += fmt::format("\n```sh\n{}\n{}\n```\n\n", TrainCommand(row.row.cell, options_, row.folder),
+    tail += fmt::format("\n```sh\n{}\n{}\n```\n\n", TrainCommand(row.row.cell, options_.seed, row.folder),
                         EvaluateCommand(row.row.cell, options_, row.folder));
   }
   WriteFileAtomically(folder_ + "/table.csv", csv_);

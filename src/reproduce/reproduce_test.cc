@@ -219,7 +219,7 @@ TEST_F(Reproduce, ABrokenResultIsNamed) {
 
 TEST_F(Reproduce, CommandsAreForTheShell) {
   const Cell cell = {"faces32", {"data.source=/a b/it's"}, {"quick"}};
-  EXPECT_THAT(TrainCommand(cell, {}, "cells/x"), HasSubstr("--set 'data.source=/a b/it'\\''s' --seed 1 --out cells/x"));
+  EXPECT_THAT(TrainCommand(cell, 1, "cells/x"), HasSubstr("--set 'data.source=/a b/it'\\''s' --seed 1 --out cells/x"));
 }
 
 TEST_F(Reproduce, NamesThatAreUnknownOrLackFacesAreRefused) {

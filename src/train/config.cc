@@ -1,11 +1,11 @@
 #include "grbm/train/config.h"
 
 #include <fmt/core.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 
 #include "grbm/core/error.h"
+#include "train/toml_file.h"
 
 namespace grbm {
 
@@ -18,50 +18,6 @@ const Config::Section& FindSection(std::span<const Config::Section> sections, st
   std::vector<std::string_view> names;
   for (const Config::Section& section : sections) names.push_back(section.name);
   throw ConfigError(fmt::format("{}: unknown section '{}'{}", where, name, DidYouMean(name, names)));
-}
-
-Scalar ToScalar(const toml::node& node, std::string_view where, std::string_view key) {
-  if (const auto* v = node.as_boolean()) return v->get();
-  if (const auto* v = node.as_integer()) return v->get();
-  if (const auto* v = node.as_floating_point()) return v->get();
-  if (const auto* v = node.as_string()) return v->get();
-  throw ConfigError(fmt::format("{}: {}: allowed is a number, true or false, or text in quotes", where, key));
-}
-
-std::string Place(const std::string& source, const toml::source_region& region) {
-  return fmt::format("{}:{}", source, region.begin.line);
-}
-
-// Settings are section.key. A key of very many parts is a table in a table in a table, and the parser's own recursion over
-// them has no end but the stack's.
-void CheckKeys(std::string_view text, const std::string& source) {
-  constexpr int kMaxDots = 8;
-  int line = 1;
-  int dots = 0;
-  char quote = 0;
-  bool comment = false;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const char c = text[at];
-    if (c == '\n') {
-      ++line;
-      quote = 0;
-      comment = false;
-    }
-    if (comment) continue;
-    if (quote != 0) {
-      if (c == '\\' && quote == '"' && at + 1 < text.size() && text[at + 1] != '\n') ++at;
-      if (c == quote) quote = 0;
-    } else if (c == '"' || c == '\'') {
-      quote = c;
-    } else if (c == '#') {
-      comment = true;
-    } else if (std::string_view("\n=,{}[]").find(c) != std::string_view::npos) {
-      dots = 0;
-    } else if (c == '.' && ++dots > kMaxDots) {
-      throw ConfigError(
-          fmt::format("{}:{}: a key of more than {} parts: settings are section.key", source, line, kMaxDots + 1));
-    }
-  }
 }
 
 // A basic TOML string.
@@ -99,15 +55,9 @@ std::vector<Config::Section> Config::Sections() {
 Config ParseConfig(std::string_view text, const std::string& source) {
   Config config;
   const auto sections = config.Sections();
-  CheckKeys(text, source);
-  toml::table table;
-  try {
-    table = toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    throw ConfigError(fmt::format("{}: not valid TOML: {}", Place(source, error.source()), error.description()));
-  }
+  const toml::table table = ParseToml(text, source);
   for (const auto& [section_key, node] : table) {
-    const std::string where = Place(source, node.source());
+    const std::string where = Place(source, node);
     const toml::table* entries = node.as_table();
     if (entries == nullptr) {
       throw ConfigError(
@@ -117,7 +67,7 @@ Config ParseConfig(std::string_view text, const std::string& source) {
     }
     const Config::Section& section = FindSection(sections, section_key.str(), where);
     for (const auto& [key, value] : *entries) {
-      const std::string line = fmt::format("{}: [{}]", Place(source, value.source()), section.name);
+      const std::string line = fmt::format("{}: [{}]", Place(source, value), section.name);
       const Field& field = FindField(section.fields, key.str(), line);
       Assign(field, ToScalar(value, line, key.str()), line);
     }
@@ -126,12 +76,15 @@ Config ParseConfig(std::string_view text, const std::string& source) {
 }
 
 void SetOption(Config& config, std::string_view assignment) {
+  SetOption(config, assignment, fmt::format("--set {}", assignment));
+}
+
+void SetOption(Config& config, std::string_view assignment, std::string_view where) {
   const std::size_t equals = assignment.find('=');
   const std::size_t dot = assignment.substr(0, equals).find('.');
   if (equals == std::string_view::npos || dot == std::string_view::npos) {
-    throw ConfigError(fmt::format("--set {}: allowed is section.key=value, for instance sampler.steps=50", assignment));
+    throw ConfigError(fmt::format("{}: allowed is section.key=value, for instance sampler.steps=50", where));
   }
-  const std::string where = fmt::format("--set {}", assignment);
   const auto sections = config.Sections();
   const Config::Section& section = FindSection(sections, assignment.substr(0, dot), where);
   AssignText(FindField(section.fields, assignment.substr(dot + 1, equals - dot - 1), where),

@@ -152,7 +152,8 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   using Clock = std::chrono::steady_clock;
   auto saved = Clock::now();
   Index warned_unstable = 0;
-  while (!trainer.done()) {
+  const auto paused = [&] { return request.pause_after > 0 && trainer.updates() >= request.pause_after; };
+  while (!trainer.done() && !paused()) {
     const UpdateMetrics metrics = trainer.Update();
     const bool evaluate = curves && (metrics.update % schedule.evaluate_every == 0 || trainer.done());
     if (schedule.Logs(metrics.update)) {
@@ -170,7 +171,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
                       "mean; sampler.step_scale = \"unit\" fits every unit",
                       metrics.update, warned_unstable));
     }
-    const bool stop = observer.ShouldStop();
+    const bool stop = observer.ShouldStop() || paused();
     const auto every_steps = static_cast<std::uint64_t>(config.checkpoint.every_steps);
     const bool by_steps = every_steps > 0 && metrics.update % every_steps == 0;
     const bool by_time = config.checkpoint.every_seconds > 0 &&

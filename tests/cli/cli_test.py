@@ -15,7 +15,7 @@ from PIL import Image
 from support import PROGRAM, TINY, ProgramTest, run, write_tensors
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
-            "convert", "reproduce", "report", "dashboard", "completion"]
+            "convert", "reproduce", "search", "report", "dashboard", "completion"]
 
 
 def png_pixels(path):

@@ -26,7 +26,7 @@ class Results(ProgramTest):
         yield from [[], ["--help"], ["--version"], ["completion", "bash"], ["completion", "zsh"], ["presets"],
                     ["presets", "mnist"], ["presets", "--json"]]
         for name in ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data",
-                     "presets", "convert", "bench", "reproduce", "report", "dashboard", "completion"]:
+                     "presets", "convert", "bench", "reproduce", "search", "report", "dashboard", "completion"]:
             yield [name, "--help"]
         yield from [["data", "get", "--help"], ["data", "info", "--help"], ["data", "info", "gmm-iso"]]
         yield ["bench", "--seconds", "0", "--no-scaling", "--shape", "3x5x7x2", "--sampler", "gibbs"]

@@ -9,16 +9,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "grbm/cells/cell.h"
 #include "grbm/core/parallel.h"
-#include "grbm/evaluate/evaluation.h"
-#include "grbm/train/config.h"
 
 namespace grbm {
 
@@ -34,13 +32,6 @@ struct ReproduceOptions {
   std::string out = "reproduce";
   std::string faces = {};      // the folder of CelebA's JPEG files
   std::string inception = {};  // weights of the Inception network; empty: no Inception distances
-};
-
-// One model to be trained and judged.
-struct Cell {
-  std::string preset;
-  std::vector<std::string> settings;  // "section.key=value", as after --set
-  std::vector<std::string> metrics;   // of Evaluate
 };
 
 // One line of an experiment's table.
@@ -65,23 +56,6 @@ std::span<const Experiment> Experiments();
 // needs faces where none are given.
 std::vector<const Experiment*> FindExperiments(const std::string& name, const ReproduceOptions& options);
 
-// What became of a cell.
-struct CellResult {
-  std::string outcome;  // "trained", or "diverged"
-  std::string message;  // how it diverged
-  std::uint64_t updates = 0;
-  double seconds = 0;  // of training, over all its sessions
-  int threads = 0;
-  std::string cpu_target;
-  std::string version;
-  // By metric. One that could not be measured has a single score "failed", whose note says why.
-  std::map<std::string, std::vector<Score>> metrics;
-
-  bool trained() const { return outcome == "trained"; }
-  // None where the metric or the score is missing.
-  const Score* Find(const std::string& metric, const std::string& score) const;
-};
-
 struct PlannedCell {
   Cell cell;
   Config config;
@@ -91,12 +65,8 @@ struct PlannedCell {
   bool finished = false;
 };
 
-// Settings of a cell, its folder, and its result; none before it is trained.
-Config CellConfig(const Cell& cell);
 std::string CellFolder(const ReproduceOptions& options, const Cell& cell);
-std::optional<CellResult> ReadResult(const std::string& folder);
-// As one types it to train or to judge the cell again.
-std::string TrainCommand(const Cell& cell, const ReproduceOptions& options, const std::string& folder);
+// As one types it to judge the cell again.
 std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, const std::string& folder);
 
 // What a run of cells tells, and asks. The base class says nothing and never stops.

@@ -35,6 +35,8 @@ Config ParseConfig(std::string_view text, const std::string& source);
 
 // One setting: "section.key=value", as after --set.
 void SetOption(Config& config, std::string_view assignment);
+// The same from elsewhere: `where` opens messages.
+void SetOption(Config& config, std::string_view assignment, std::string_view where);
 
 // What `a` sets otherwise than `b`, [checkpoint] apart: "section.key=value", as after --set.
 std::vector<std::string> Differences(Config a, Config b);

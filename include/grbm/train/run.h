@@ -34,6 +34,9 @@ struct RunRequest {
   std::uint64_t seed = 1;
   std::string folder;
   bool resume = false;
+  // The update after which to stop with a checkpoint; 0: the last. No setting of the run, whose schedules are those of its
+  // whole length: resumed, it goes on to the bits of one that never paused.
+  std::uint64_t pause_after = 0;
 };
 
 // What the run tells, and asks. The base class says nothing and never stops.
@@ -58,7 +61,7 @@ class BusyError : public Error {
 // Settings and seed of the run in a folder. Throws where there is none.
 RunRequest ReadRun(const std::string& folder);
 
-// Trains to the end, or until the observer says stop; true at the end. A folder that holds a run is refused unless
+// Trains to the end, or to the pause, or until the observer says stop; true at the end. A folder that holds a run is refused unless
 // `resume` says to go on with it, and settings other than those of [checkpoint] are then refused if they differ, as are
 // data of another fingerprint; the same data may have moved to another path. Runs and checkpoints of versions that kept no
 // fingerprint are resumed where the data have as many rows and columns, with a warning. A folder that holds parts of a run
