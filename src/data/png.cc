@@ -69,18 +69,15 @@ bool ReadHeader(png_structp png, png_infop info) {
   return true;
 }
 
+// Pixels of palettes stay indices: libpng would take those without a colour for black.
 bool Expand(png_structp png, png_infop info) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
-  png_set_expand(png);  // palettes to colours, fewer bits to 8, transparent colours to an alpha channel
-  png_set_swap(png);    // 16 bits in this machine's order
-  png_set_interlace_handling(png);
-  png_read_update_info(png, info);
-  return true;
-}
-
-bool Unpack(png_structp png, png_infop info) {
-  if (setjmp(png_jmpbuf(png)) != 0) return false;
-  png_set_packing(png);  // fewer bits to 8
+  if (png_get_color_type(png, info) == PNG_COLOR_TYPE_PALETTE) {
+    png_set_packing(png);  // fewer bits to 8
+  } else {
+    png_set_expand(png);  // fewer bits to 8, transparent colours to an alpha channel
+    png_set_swap(png);    // 16 bits in this machine's order
+  }
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
   return true;
@@ -121,24 +118,26 @@ std::vector<Value> TakeValues(const std::vector<png_byte>& bytes, const ImageSha
   return values;
 }
 
-// Where palettes are expanded a pixel without a colour is black: the image is read once more, as indices of a byte each.
-void CheckColours(std::string_view bytes, const std::string& path) {
-  Source source;
-  source.bytes = bytes;
-  const Reader reader(source);
-  if (!ReadHeader(reader.png(), reader.info()) || !Unpack(reader.png(), reader.info())) return;
+// The colours of indices into the image's palette: three channels, and where colours are transparent a fourth.
+std::vector<png_byte> Colours(const std::vector<png_byte>& indices, const Reader& reader, const std::string& path) {
   png_colorp palette = nullptr;
   int colours = 0;
   png_get_PLTE(reader.png(), reader.info(), &palette, &colours);
-  const std::size_t row_size = png_get_rowbytes(reader.png(), reader.info());
-  std::vector<png_bytep> rows(png_get_image_height(reader.png(), reader.info()));
-  std::vector<png_byte> indices(row_size * rows.size());
-  for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = indices.data() + y * row_size;
-  if (!ReadPixels(reader.png(), rows.data())) return;
   if (const int largest = std::ranges::max(indices); largest >= colours) {
     throw DataError(
         fmt::format("{}: damaged PNG image: a pixel has colour {} of a palette of {}", path, largest, colours));
   }
+  png_bytep alphas = nullptr;
+  int alpha_count = 0;
+  png_get_tRNS(reader.png(), reader.info(), &alphas, &alpha_count, nullptr);
+  std::vector<png_byte> values;
+  values.reserve(indices.size() * (alpha_count > 0 ? 4 : 3));
+  for (const png_byte index : indices) {
+    const png_color& colour = palette[index];
+    values.insert(values.end(), {colour.red, colour.green, colour.blue});
+    if (alpha_count > 0) values.push_back(index < alpha_count ? alphas[index] : 255);
+  }
+  return values;
 }
 
 }  // namespace
@@ -159,9 +158,8 @@ DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
     throw DataError(fmt::format("{}: damaged PNG image: {} bytes cannot hold {} × {} pixels: truncated?", path,
                                 bytes.size(), width, height));
   }
-  const bool indexed = png_get_color_type(reader.png(), reader.info()) == PNG_COLOR_TYPE_PALETTE;
   if (!Expand(reader.png(), reader.info())) refuse();
-  const auto channels = std::size_t{png_get_channels(reader.png(), reader.info())};
+  auto channels = std::size_t{png_get_channels(reader.png(), reader.info())};
   const bool is_16bit = png_get_bit_depth(reader.png(), reader.info()) == 16;
   const std::size_t row_size = png_get_rowbytes(reader.png(), reader.info());
   GRBM_CHECK(channels >= 1 && channels <= 4 && row_size == width * channels * (is_16bit ? 2 : 1));
@@ -170,7 +168,10 @@ DecodedImage DecodePng(std::string_view bytes, const std::string& path) {
   std::vector<png_bytep> rows(height);
   for (std::size_t y = 0; y < rows.size(); ++y) rows[y] = pixels.data() + y * row_size;
   if (!ReadPixels(reader.png(), rows.data())) refuse();
-  if (indexed) CheckColours(bytes, path);
+  if (png_get_color_type(reader.png(), reader.info()) == PNG_COLOR_TYPE_PALETTE) {
+    pixels = Colours(pixels, reader, path);
+    channels = pixels.size() / (width * height);
+  }
 
   DecodedImage image;
   image.shape = {static_cast<Index>(height), static_cast<Index>(width), channels <= 2 ? 1 : 3};
