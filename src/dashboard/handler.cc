@@ -9,6 +9,7 @@
 #include <optional>
 #include <thread>
 
+#include "core/json.h"
 #include "dashboard/model_view.h"
 #include "dashboard/page.h"
 #include "dashboard/run_text.h"
@@ -40,11 +41,9 @@ struct Refusal {
   std::string message;
 };
 
-std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 void SendError(Response& response, int status, const std::string& message) {
   response.status = status;
-  response.set_content(Dump({{"error", message}}), "application/json");
+  response.set_content(JsonText(json{{"error", message}}), "application/json");
 }
 
 std::vector<std::string> Split(const std::string& path) {
@@ -226,7 +225,7 @@ void RequestHandler::Answer(const Request& request, Response& response) {
     if (!path || path->extension() != ".png") throw Refusal{404, "there is no such picture"};
     response.set_content(ReadFile(path->string(), {.max_bytes = kMaxPictureFile}), "image/png");
   } else if (parts.size() >= 2 && parts[0] == "api" && parts[1] == "runs") {
-    response.set_content(Dump(posts ? Post(parts, request) : Get(parts, request)), "application/json");
+    response.set_content(JsonText(posts ? Post(parts, request) : Get(parts, request)), "application/json");
   } else {
     throw Refusal{404, "there is nothing here"};
   }
@@ -246,7 +245,7 @@ void RequestHandler::SendEvents(Response& response) {
                                                                             httplib::DataSink& sink) mutable {
         while (!stopping_ && (max_streams_ > 0 || last.empty())) {
           const auto now = std::chrono::steady_clock::now();
-          std::string text = Dump(Tokens());
+          std::string text = JsonText(Tokens());
           if (text != last || now - sent > kHeartbeat) {
             const std::string event = text != last ? "data: " + text + "\n\n" : ": still here\n\n";
             last = std::move(text);
