@@ -30,19 +30,9 @@ constexpr Index kFilters = 100;
 constexpr std::int64_t kFrames = 32;
 constexpr double kBinsPerDecade = 50;
 constexpr Index kMeasureRows = 2000;
-constexpr std::int64_t kMaxInnerSteps = 200'000'000;  // of all units, before the first step: some seconds
 constexpr Index kMeasureSamples = 500;
 
 Index Count(const ModelFile& file, Index images) { return file.image_shape.known() ? images : kChainPoints; }
-
-// Throws ConfigError where the sampler would keep whoever looks waiting before its first step.
-void CheckInnerSteps(const ModelFile& file) {
-  const std::int64_t allowed = kMaxInnerSteps / file.model.visible();
-  if (file.sampler.method != Method::kGibbsLangevin || file.sampler.langevin_steps <= allowed) return;
-  throw ConfigError(
-      fmt::format("model: sampler.langevin_steps = {}: with {} visible units no more than {} can be shown",
-                  file.sampler.langevin_steps, file.model.visible(), allowed));
-}
 
 // Into `object`: {image: address} or {points}.
 void Put(json& object, const Picture& picture) {
@@ -167,7 +157,6 @@ json MeasureMixingJson(Evaluation& evaluation) {
 
 json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   CheckReach(file.model, file.sampler.temperature, "model");
-  CheckInnerSteps(file);
   json described = {{"visible", file.model.visible()}, {"hidden", file.model.hidden()}};
   const auto updates = file.provenance.find("updates");
   if (updates != file.provenance.end()) described["updates"] = updates->second;
@@ -187,7 +176,6 @@ json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, 
 
 json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   try {
-    CheckInnerSteps(file);
     const auto config = file.provenance.find("config");
     if (config == file.provenance.end()) throw DataError("the model does not say which data it was trained on");
     const DataOptions options = ParseConfig(config->second, "the model's settings").data;
@@ -223,7 +211,6 @@ json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& p
   asked.sampler.steps = options.steps;
   asked.sampler.temperature = options.temperature;
   CheckReach(file.model, options.temperature, "samples");
-  CheckInnerSteps(file);
   const auto start = std::chrono::steady_clock::now();
   json fresh = json::object();
   const auto seed = static_cast<std::uint64_t>(options.seed);

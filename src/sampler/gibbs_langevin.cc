@@ -1,5 +1,6 @@
 // Gibbs-Langevin sampling: Langevin dynamics of v given h, then h given v; with or without a rule of acceptance.
 #include <cmath>
+#include <vector>
 
 #include "sampler/schedule.h"
 #include "sampler/transition.h"
@@ -10,16 +11,20 @@ namespace {
 
 // The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ) ξ_k, with c_k = α_k/σ², compose to one Gaussian:
 //   keep = Π (1 - c_k), noise² = τσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 - c_j)                         [math.md (17)]
-// Run backwards, each product is the last one times a factor.
+// Run backwards, each product is the last one times a factor; where it is down to nothing, the earlier steps are forgotten.
 Move InnerSteps(const Model& model, const SamplerOptions& options) {
   Move move(model.visible());
-  const std::int64_t inner = options.langevin_steps;
+  const auto inner = static_cast<std::size_t>(options.langevin_steps);
+  std::vector<double> decay(inner, 1);
+  for (std::size_t k = 0; options.anneal && k < inner; ++k) {
+    decay[k] = CosineDecay(static_cast<std::int64_t>(k), options.langevin_steps);
+  }
   for (std::size_t i = 0; i < move.keep.size(); ++i) {
     const double ratio = StepRatio(model, options, i);
     double beta = 1;
     double variance = 0;
-    for (std::int64_t k = inner - 1; k >= 0; --k) {
-      const double c = ratio * (options.anneal ? CosineDecay(k, inner) : 1.0);
+    for (std::size_t k = inner; k-- > 0 && std::abs(beta) > 1e-50;) {
+      const double c = ratio * decay[k];
       variance += 2 * c * beta * beta;
       beta *= 1 - c;
     }

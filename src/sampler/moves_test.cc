@@ -39,7 +39,7 @@ class InnerSteps : public ::testing::TestWithParam<std::tuple<int, double, StepS
 };
 
 INSTANTIATE_TEST_SUITE_P(Settings, InnerSteps,
-                         ::testing::Combine(::testing::Values(1, 2, 10, 57), ::testing::Values(0.02, 0.5),
+                         ::testing::Combine(::testing::Values(1, 2, 10, 57, 5000), ::testing::Values(0.02, 0.5),
                                             ::testing::Values(StepScale::kMean, StepScale::kUnit),
                                             ::testing::Values(1.0, 30.0), ::testing::Bool()));
 

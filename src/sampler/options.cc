@@ -11,8 +11,10 @@ std::vector<Field> SamplerOptions::Fields() {
   return {
       {"method", MakeChoice(method, {"gibbs", "langevin", "gibbs-langevin", "partial-gibbs"}), "how a chain moves"},
       {"steps", &steps, "steps of a chain; the contrastive-divergence steps when training", count},
-      {"langevin_steps", &langevin_steps,
-       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)", count},
+      {"langevin_steps",
+       &langevin_steps,
+       "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)",
+       {.min = 1, .max = 1e5}},
       {"step_size",
        &step_size,
        "langevin, gibbs-langevin: step size in units of the variance that step_scale names",

@@ -283,6 +283,7 @@ TEST(Sampler, RefusesNonsense) {
   EXPECT_EQ(refusal([](auto& o) { o.steps = 0; }),
             "sampler: steps = 0: allowed is a whole number from 1 to 1000000000");
   EXPECT_THAT(refusal([](auto& o) { o.langevin_steps = -3; }), HasSubstr("langevin_steps = -3"));
+  EXPECT_THAT(refusal([](auto& o) { o.langevin_steps = 1000000000; }), HasSubstr("whole number from 1 to 100000"));
   EXPECT_EQ(refusal([](auto& o) { o.step_size = 0; }), "sampler: step_size = 0: allowed is a number above 0");
   EXPECT_THAT(refusal([](auto& o) { o.temperature = NAN; }), HasSubstr("temperature = nan"));
   EXPECT_THAT(refusal([](auto& o) { o.refresh = 2; }), HasSubstr("refresh = 2"));

@@ -193,8 +193,8 @@ class Answers(DashboardTest):
         self.succeed("report", model.parent, "--quiet", "-o", out)
         self.assertIn("chain_note", out.read_text())
         set_sampler(model, steps=10, langevin_steps=10**9)
-        self.assert_refused(server.ask("/api/runs/one/model"), 400, "langevin_steps = 1000000000: .* no more than 100000000")
-        self.refuse(64, "langevin_steps", "report", model.parent, "--fast", "-o", out)
+        self.assert_refused(server.ask("/api/runs/one/model"), 400, "langevin_steps = 1000000000: allowed is .* 100000")
+        self.refuse(65, "langevin_steps", "report", model.parent, "--fast", "-o", out)
         set_sampler(model, langevin_steps=10)
         self.assertNotIn("chain_note", server.ask("/api/runs/one/model")[1])
 
