@@ -1,7 +1,8 @@
 # `make` installs what is missing, configures and builds build/grbm; `make demo` trains and draws a small model;
 # `make test` runs every test.
 .DEFAULT_GOAL := build
-.PHONY: setup setup-test build demo test sanitize fuzz mutants campaign bench torch-baseline test-arm64 install format lint clean
+.PHONY: setup setup-test build demo test sanitize fuzz mutants campaign bench torch-baseline vae-baseline classifier test-arm64
+.PHONY: install format lint clean
 
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
@@ -66,6 +67,20 @@ torch-baseline: build
 	@tools/setup packages-torch.txt
 	@LD_LIBRARY_PATH=/usr/lib/$$(uname -m)-linux-gnu/openblas-openmp \
 	  /usr/bin/python3 bench/torch_baseline.py $(TORCH_BASELINE)
+
+# Digits of a variational autoencoder that was trained as long, judged like ours. Installs PyTorch.
+VAE_MINUTES ?= 10
+vae-baseline: build
+	@tools/setup packages-torch.txt
+	@build/grbm data get mnist
+	@/usr/bin/python3 bench/vae_baseline.py ~/.cache/grbm/mnist build/vae.npy --minutes $(VAE_MINUTES) --threads $(JOBS)
+	@build/grbm evaluate --given build/vae.npy --data mnist --samples 10000
+
+# The classifier of `evaluate --metrics classes`, trained anew: some 15 minutes. Its weights become part of the program.
+classifier: build
+	@tools/setup packages-torch.txt
+	@build/grbm data get mnist
+	@/usr/bin/python3 python/tools/train_classifier.py ~/.cache/grbm/mnist classifiers/mnist.safetensors
 
 # The kernels, models and samplers built for arm64, and their tests run by QEMU.
 test-arm64:

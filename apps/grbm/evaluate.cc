@@ -8,6 +8,7 @@
 
 #include "core/json.h"
 #include "grbm/data/fetch.h"
+#include "grbm/evaluate/classifier.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/samples.h"
@@ -22,6 +23,7 @@ namespace {
 
 struct Arguments {
   std::string model;
+  std::string given;
   std::string data;
   std::string split = "train";
   std::string held_out;
@@ -32,6 +34,7 @@ struct Arguments {
   std::int64_t temperatures = 1000;
   std::string inception;
   int tap = 2048;
+  std::string classifier;
   std::vector<std::string> assignments;
 };
 
@@ -59,13 +62,31 @@ void PrintTable(const std::vector<MetricScores>& metrics) {
   }
 }
 
-int EvaluateModel(const Arguments& a, const Common& common) {
-  EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
-  WarnUnstable(request.file);
-  ThreadPool pool(common.threads);
-  DataOptions options = ModelData(request.file, a.data);
+// A model or rows, and the data, whose options are set.
+EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPool& pool) {
+  if (a.model.empty() == a.given.empty()) {
+    throw ConfigError("evaluate: what is to be judged is needed, once: MODEL, or --given FILE");
+  }
+  if (a.given.empty()) {
+    EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
+    WarnUnstable(request.file);
+    options = ModelData(request.file, a.data);
+    options.split = a.split;
+    request.data = LoadDataset(options, pool);
+    return request;
+  }
+  if (!a.assignments.empty()) throw ConfigError("--set: given rows have no sampler");
+  DataOptions rows;
+  rows.source = a.given;
+  options.source = a.data;
   options.split = a.split;
-  request.data = LoadDataset(options, pool);
+  return JudgeRows(LoadDataset(rows, pool), LoadDataset(options, pool));
+}
+
+int EvaluateModel(const Arguments& a, const Common& common) {
+  ThreadPool pool(common.threads);
+  DataOptions options;
+  EvaluationRequest request = OpenSubject(a, options, pool);
   if (!a.held_out.empty()) {
     DataOptions held_out = options;
     held_out.subset = 0;
@@ -81,6 +102,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
   request.temperatures = a.temperatures;
   request.inception = a.inception;
   request.tap = a.tap;
+  request.classifier = a.classifier.empty() ? BuiltInClassifier(options) : a.classifier;
   if (!a.inception.empty()) request.cache_dir = DefaultCacheDir();
   request.seed = common.seed;
 
@@ -92,19 +114,29 @@ int EvaluateModel(const Arguments& a, const Common& common) {
   const double temperature = evaluation.file().sampler.temperature;
   if (common.json) {
     nlohmann::ordered_json object;
-    object["model"] = a.model;
+    if (a.given.empty()) {
+      object["model"] = a.model;
+    } else {
+      object["given"] = a.given;
+    }
     object["data"] = a.data;
     object["visible"] = model.visible();
-    object["hidden"] = model.hidden();
-    object["temperature"] = temperature;
+    if (a.given.empty()) {
+      object["hidden"] = model.hidden();
+      object["temperature"] = temperature;
+    }
     object["seed"] = common.seed;
     const std::string scores = ScoresJson(metrics);
     object.update(ParseJson<nlohmann::ordered_json>(scores, scores.size(), "scores"));
     Print("{}\n", JsonText(object));
     return 0;
   }
-  Print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
-        temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
+  if (a.given.empty()) {
+    Print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
+          temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
+  } else {
+    Print("{}: rows of {} values\n", a.given, model.visible());
+  }
   PrintTable(metrics);
   return 0;
 }
@@ -120,7 +152,10 @@ std::string MetricsHelp() {
 void AddEvaluate(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("evaluate", "Say how good a model is, each number with its uncertainty");
   const auto a = std::make_shared<Arguments>();
-  command.AddOption("MODEL", a->model, "A model file").Required();
+  command.AddOption("MODEL", a->model, "A model file");
+  command.AddOption(
+      "--given", a->given,
+      "Rows to judge in place of a model's samples, such as another program's: a file like those of data");
   command
       .AddOption("--data", a->data, "The data it was trained on: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
       .Required();
@@ -140,6 +175,8 @@ void AddEvaluate(Command app, Common& common, Action& action) {
       .SetEnvironment("GRBM_INCEPTION");
   AddNumber<int>(command, "--tap", a->tap, "fid, kid: which of its features: 64, 192, 768 or 2048", 1, 2048)
       .ShowDefault();
+  command.AddOption("--classifier", a->classifier,
+                    "classes: weights of a classifier, see docs/evaluate.md (default: for mnist the built-in one)");
   AddSet(command, a->assignments);
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);

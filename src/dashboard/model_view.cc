@@ -179,7 +179,7 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     const auto config = file.provenance.find("config");
     if (config == file.provenance.end()) throw DataError("the model does not say which data it was trained on");
     const DataOptions options = ParseConfig(config->second, "the model's settings").data;
-    EvaluationRequest request{file, LoadDataset(options, pool), LoadHeldOut(options, pool)};
+    EvaluationRequest request = JudgeModel(file, options, pool);
     request.rows = kMeasureRows;
     request.samples = kMeasureSamples;
     request.seed = seed;

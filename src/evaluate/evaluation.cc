@@ -11,6 +11,7 @@
 #include "evaluate/metrics.h"
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
+#include "grbm/evaluate/classifier.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/reach.h"
 
@@ -18,19 +19,38 @@ namespace grbm {
 
 namespace {
 
-void CheckFits(const ModelFile& file, const Dataset& data) {
-  if (data.visible() == file.model.visible()) return;
-  throw DataError(fmt::format("{}: {} values a row, but the model has {} visible units: they must be as many",
-                              data.source(), data.visible(), file.model.visible()));
+void CheckFits(const EvaluationRequest& request, const Dataset& data) {
+  const Index visible = request.file.model.visible();
+  if (data.visible() == visible) return;
+  const std::string other = request.given ? fmt::format("{} has {}", request.given->source(), visible)
+                                          : fmt::format("the model has {} visible units", visible);
+  throw DataError(
+      fmt::format("{}: {} values a row, but {}: they must be as many", data.source(), data.visible(), other));
 }
 
 }  // namespace
 
+EvaluationRequest JudgeModel(ModelFile file, const DataOptions& data, ThreadPool& pool) {
+  EvaluationRequest request{std::move(file), LoadDataset(data, pool), LoadHeldOut(data, pool)};
+  request.classifier = BuiltInClassifier(data);
+  return request;
+}
+
+EvaluationRequest JudgeRows(Dataset given, Dataset data) {
+  EvaluationRequest request{{Model(Parameters(given.visible(), 1))}, std::move(data)};
+  request.file.image_shape = request.data.shape();
+  request.file.provenance["bits"] = fmt::format("{}", request.data.bits());
+  request.samples = given.rows();
+  request.given = std::move(given);
+  return request;
+}
+
 Evaluation::Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress)
     : request_(std::move(request)), pool_(pool), progress_(std::move(progress)), law_(file().Tempered()) {
-  CheckFits(file(), request_.data);
+  CheckFits(request_, request_.data);
   CheckReach(file().model, file().sampler.temperature, "model");
-  if (request_.held_out) CheckFits(file(), *request_.held_out);
+  if (request_.held_out) CheckFits(request_, *request_.held_out);
+  if (request_.given) request_.samples = std::min(request_.samples, request_.given->rows());
 }
 
 const Matrix& Evaluation::training() {
@@ -51,11 +71,19 @@ Matrix Evaluation::InModelUnits(const Matrix& rows) const {
 }
 
 const Matrix& Evaluation::samples() {
-  if (!samples_) {
+  if (!samples_ && request_.given) {
+    samples_ = request_.given->Read(0, request_.samples);
+    ClipToData(file(), *samples_);
+  } else if (!samples_) {
     samples_ = DrawSamples(file(), request_.samples, PartSeed(request_.seed, Part::kSamples), pool_, progress_);
     CheckFinite(file(), *samples_, "samples");
   }
   return *samples_;
+}
+
+std::string Evaluation::SamplesText() {
+  return request_.given ? fmt::format("{} given rows", samples().rows())
+                        : fmt::format("{} samples from noise, {} steps", samples().rows(), file().sampler.steps);
 }
 
 const QuickFeatures& Evaluation::quick() {
@@ -89,9 +117,10 @@ const FidResult& Evaluation::inception() {
   if (!inception_) {
     const FidOptions options = {
         .tap = request_.tap, .samples = request_.samples, .reference = std::min(request_.rows, request_.data.rows())};
-    inception_ = ComputeFid(Inception::Load(request_.inception),
-                            ModelImages(file(), PartSeed(request_.seed, Part::kSamples), pool_), request_.data, options,
-                            request_.cache_dir, pool_, progress_);
+    const ImageSource images = request_.given ? DataImages(*request_.given)
+                                              : ModelImages(file(), PartSeed(request_.seed, Part::kSamples), pool_);
+    inception_ = ComputeFid(Inception::Load(request_.inception), images, request_.data, options, request_.cache_dir,
+                            pool_, progress_);
   }
   return *inception_;
 }
@@ -112,8 +141,9 @@ std::string ScoreText(const Score& score) {
 
 // The table of metrics. What may lack a file comes first.
 std::span<const Metric> Metrics() {
-  static const Metric kMetrics[] = {kFidMetric,    kKidMetric,          kLikelihoodMetric, kQuickMetric,
-                                    kMixingMetric, kMemorisationMetric, kCoverageMetric,   kMixtureMetric};
+  static const Metric kMetrics[] = {kFidMetric,     kKidMetric,          kLikelihoodMetric, kQuickMetric,
+                                    kMixingMetric,  kMemorisationMetric, kCoverageMetric,   kMixtureMetric,
+                                    kClassesMetric, kBackgroundMetric};
   return kMetrics;
 }
 

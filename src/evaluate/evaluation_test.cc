@@ -15,6 +15,7 @@ namespace grbm {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 // A model and data drawn from it: nothing can be better.
 EvaluationRequest Perfect(double temperature = 1) {
@@ -66,6 +67,43 @@ TEST(Evaluate, TheTrueModelScoresAsHeldOutDataDo) {
   same("coverage", "coverage", "coverage_held_out");
   EXPECT_NEAR(Find(results, "memorisation", "nearer_to_training").estimate.value, 0.5, 0.1);
   EXPECT_LT(Find(results, "mixing", "energy_rhat").estimate.value, 1.05);
+}
+
+TEST(Evaluate, GivenRowsAreJudgedAsSamplesAre) {
+  ThreadPool pool(2);
+  EvaluationRequest perfect = Perfect();
+  EvaluationRequest request = JudgeRows(*perfect.held_out, perfect.data);
+  request.held_out = perfect.held_out;
+  Evaluation evaluation(std::move(request), pool);
+  EXPECT_EQ(evaluation.samples(), perfect.held_out->ReadAll());
+  const auto results = Evaluate(evaluation);
+  // The same rows in another order.
+  EXPECT_NEAR(Find(results, "quick", "frechet").estimate.value,
+              Find(results, "quick", "frechet_held_out").estimate.value, 1e-6);
+  EXPECT_THAT(Find(results, "quick", "frechet").note, HasSubstr("1000 given rows, against"));
+  for (const MetricScores& m : results) EXPECT_THAT(m.name, ::testing::AnyOf("quick", "memorisation", "coverage"));
+  EXPECT_THAT([&] { Evaluate(evaluation, {"likelihood"}); },
+              ThrowsMessage<ConfigError>(HasSubstr("likelihood: rows are judged, not a model")));
+  const Dataset narrow(Matrix(4, 2), {}, "narrow");
+  EXPECT_THAT(
+      [&] { Evaluation(JudgeRows(narrow, perfect.data), pool); },
+      ThrowsMessage<DataError>(HasSubstr("exact draws: 3 values a row, but narrow has 2: they must be as many")));
+}
+
+// Of 28 × 28 pixels, 300 are in the frame of three.
+TEST(Evaluate, BackgroundIsTheLitPartOfTheFrame) {
+  ThreadPool pool(1);
+  std::vector<std::uint8_t> dark(std::size_t{2 * 784});
+  std::vector<std::uint8_t> rows = dark;
+  rows[0] = rows[2 * 28 + 2] = rows[784 + 27 * 28 + 13] = rows[784 + 25 * 28] = rows[784 + 25] = 6;
+  rows[3 * 28 + 3] = rows[784 + 24 * 28 + 24] = 255;  // inside
+  rows[1] = 5;                                        // dark
+  const ImageShape shape = {28, 28, 1};
+  Evaluation evaluation(JudgeRows(Dataset(rows, 784, shape, "rows"), Dataset(dark, 784, shape, "dark")), pool);
+  const auto results = Evaluate(evaluation, {"background"});
+  EXPECT_NEAR(Find(results, "background", "frame").estimate.value, 2.5 / 300, 1e-12);
+  EXPECT_NEAR(Find(results, "background", "frame").estimate.error, 0.5 / 300 / std::sqrt(2.0), 1e-12);
+  EXPECT_EQ(Find(results, "background", "frame_training").estimate.value, 0);
 }
 
 // exp(-E/τ) is a model itself: its likelihood is that of the tempered model, its samples those of the data.

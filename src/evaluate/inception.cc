@@ -4,10 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "data/md5.h"
-#include "evaluate/inception_network.h"
+#include "evaluate/inception_blocks.h"
 #include "evaluate/resize.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -34,7 +33,7 @@ struct Inception::State {
       : source(weights.source), network(weights, inception::Blocks(), {3, kSide, kSide}) {}
 
   std::string source;
-  inception::Network network;
+  network::Network network;
 };
 
 Inception::Inception(const TensorFile& weights) : state_(std::make_unique<State>(weights)) {
@@ -62,7 +61,7 @@ void Inception::CheckTap(int tap) const {
   if (std::ranges::find(allowed, tap) != allowed.end()) return;
   const std::string works = fmt::format("the taps that work are {}", fmt::join(allowed, ", "));
   const auto& blocks = inception::Blocks();
-  if (std::ranges::find(blocks, tap, &inception::Block::tap) == blocks.end() || tap == 0) {
+  if (std::ranges::find(blocks, tap, &network::Block::tap) == blocks.end() || tap == 0) {
     throw DataError(fmt::format("{}: the Inception network has no tap {}: {}", state_->source, tap, works));
   }
   throw DataError(fmt::format("{}: cannot compute the tap {}: {}: {}", state_->source, tap,
@@ -76,30 +75,9 @@ void Inception::Features(MatrixView<const std::uint8_t> images, const ImageShape
   if (shape.channels != 1 && shape.channels != 3) {
     throw DataError(fmt::format("Inception features: images of {} channels: allowed are 1 and 3", shape.channels));
   }
-  // As many workspaces as images are worked on at the same time.
-  struct Space {
-    inception::Network::WorkspacePointer network;
-    std::vector<float> input;
-  };
-  std::mutex mutex;
-  std::vector<Space> spaces;
-  pool.ParallelFor(images.rows(), [&](Index i) {
-    Space space;
-    {
-      const std::lock_guard lock(mutex);
-      if (!spaces.empty()) {
-        space = std::move(spaces.back());
-        spaces.pop_back();
-      }
-    }
-    if (!space.network) {
-      space = {state_->network.MakeWorkspace(), std::vector<float>(3 * kSide * kSide)};
-    }
-    inception::ResizeImage(images.row(i), shape, kSide, space.input);
-    state_->network.Run(space.input, tap, *space.network, out.row(i));
-    const std::lock_guard lock(mutex);
-    spaces.push_back(std::move(space));
-  });
+  state_->network.RunAll(
+      [&](Index i, std::span<float> input) { inception::ResizeImage(images.row(i), shape, kSide, input); }, tap, out,
+      pool);
 }
 
 }  // namespace grbm

@@ -1,7 +1,10 @@
 // The architecture, as pytorch-fid has it: torchvision's Inception v3 with the pooling of TensorFlow's graph.
-#include "evaluate/inception_network.h"
+#include "evaluate/inception_blocks.h"
 
 namespace grbm::inception {
+
+using network::Block;
+using network::Op;
 
 namespace {
 

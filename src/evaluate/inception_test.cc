@@ -11,7 +11,8 @@
 #include <functional>
 #include <map>
 
-#include "evaluate/inception_network.h"
+#include "evaluate/inception_blocks.h"
+#include "evaluate/network_oracle.h"
 #include "evaluate/random_weights.h"
 #include "evaluate/resize.h"
 #include "grbm/core/error.h"
@@ -30,78 +31,10 @@ using ::testing::StartsWith;
 using testing::StemWeights;
 using ::testing::ThrowsMessage;
 
-// The last three blocks once more, in double and loop by loop, written from their definition and not from the table.
-class Oracle {
+// The last three blocks, written from their definition and not from the table.
+class Oracle : public testing::NetworkOracle {
  public:
-  struct Map {
-    Index channels, height, width;
-    std::vector<double> values;
-    Map(Index c, Index h, Index w) : channels(c), height(h), width(w), values(static_cast<std::size_t>(c * h * w)) {}
-    double& at(Index c, Index y, Index x) { return values[static_cast<std::size_t>((c * height + y) * width + x)]; }
-    double at(Index c, Index y, Index x) const {
-      return values[static_cast<std::size_t>((c * height + y) * width + x)];
-    }
-  };
-
-  explicit Oracle(RandomWeights& weights) : weights_(weights) {}
-
-  // Adds the layer to the weights, and applies it.
-  Map Conv(const Map& in, const std::string& layer, Index channels, Index kh, Index kw, Index stride, Index ph,
-           Index pw) {
-    weights_.Add(layer, channels, in.channels, kh, kw);
-    const std::vector<float>& weight = weights_.values(layer + ".weight");
-    const std::vector<float>& bias = weights_.values(layer + ".bias");
-    Map out(channels, (in.height + 2 * ph - kh) / stride + 1, (in.width + 2 * pw - kw) / stride + 1);
-    for (Index o = 0; o < channels; ++o) {
-      for (Index y = 0; y < out.height; ++y) {
-        for (Index x = 0; x < out.width; ++x) {
-          double sum = bias[static_cast<std::size_t>(o)];
-          for (Index c = 0; c < in.channels; ++c) {
-            for (Index i = 0; i < kh; ++i) {
-              for (Index j = 0; j < kw; ++j) {
-                const Index from_y = y * stride - ph + i;
-                const Index from_x = x * stride - pw + j;
-                if (from_y < 0 || from_y >= in.height || from_x < 0 || from_x >= in.width) continue;
-                sum += in.at(c, from_y, from_x) *
-                       weight[static_cast<std::size_t>(((o * in.channels + c) * kh + i) * kw + j)];
-              }
-            }
-          }
-          out.at(o, y, x) = std::max(0.0, sum);
-        }
-      }
-    }
-    return out;
-  }
-  Map Conv1(const Map& in, const std::string& layer, Index channels) {
-    return Conv(in, layer, channels, 1, 1, 1, 0, 0);
-  }
-
-  // 3 × 3; `combine` gets the values inside the map only.
-  static Map Pool(const Map& in, Index stride, Index pad, double (*combine)(const std::vector<double>&)) {
-    Map out(in.channels, (in.height + 2 * pad - 3) / stride + 1, (in.width + 2 * pad - 3) / stride + 1);
-    for (Index c = 0; c < in.channels; ++c) {
-      for (Index y = 0; y < out.height; ++y) {
-        for (Index x = 0; x < out.width; ++x) {
-          std::vector<double> inside;
-          for (Index from_y = y * stride - pad; from_y < y * stride - pad + 3; ++from_y) {
-            for (Index from_x = x * stride - pad; from_x < x * stride - pad + 3; ++from_x) {
-              if (from_y < 0 || from_y >= in.height || from_x < 0 || from_x >= in.width) continue;
-              inside.push_back(in.at(c, from_y, from_x));
-            }
-          }
-          out.at(c, y, x) = combine(inside);
-        }
-      }
-    }
-    return out;
-  }
-  static double Max(const std::vector<double>& v) { return *std::ranges::max_element(v); }
-  static double Mean(const std::vector<double>& v) {
-    double sum = 0;
-    for (const double x : v) sum += x;
-    return sum / static_cast<double>(v.size());
-  }
+  using NetworkOracle::NetworkOracle;
 
   static Map Join(const std::vector<Map>& parts) {
     Map joined(0, parts[0].height, parts[0].width);
@@ -119,7 +52,7 @@ class Oracle {
     b = Conv(b, n + "branch7x7x3_2", 192, 1, 7, 1, 0, 3);
     b = Conv(b, n + "branch7x7x3_3", 192, 7, 1, 1, 3, 0);
     b = Conv(b, n + "branch7x7x3_4", 192, 3, 3, 2, 0, 0);
-    return Join({a, b, Pool(x, 2, 0, Max)});
+    return Join({a, b, Pool(x, 3, 2, 0, Max)});
   }
 
   Map Mixed7bc(const Map& x, const std::string& n, double (*combine)(const std::vector<double>&)) {
@@ -130,12 +63,9 @@ class Oracle {
     const Map c = Conv(Conv1(x, n + "branch3x3dbl_1", 448), n + "branch3x3dbl_2", 384, 3, 3, 1, 1, 1);
     const Map c1 = Conv(c, n + "branch3x3dbl_3a", 384, 1, 3, 1, 0, 1);
     const Map c2 = Conv(c, n + "branch3x3dbl_3b", 384, 3, 1, 1, 1, 0);
-    const Map d = Conv1(Pool(x, 1, 1, combine), n + "branch_pool", 192);
+    const Map d = Conv1(Pool(x, 3, 1, 1, combine), n + "branch_pool", 192);
     return Join({a, b1, b2, c1, c2, d});
   }
-
- private:
-  RandomWeights& weights_;
 };
 
 // Maps of 7 × 7, so that the blocks after the stride see 3 × 3: every place but one is at the border, and the two
@@ -153,19 +83,15 @@ TEST(InceptionNetwork, LastBlocksEqualTheirDefinitionInDouble) {
   ASSERT_EQ(x.channels, 2048);
 
   const auto& blocks = inception::Blocks();
-  const auto first = std::ranges::find(blocks, "Mixed_7a", &inception::Block::name);
-  const inception::Network network(weights.file(), {first, blocks.end()}, {768, 7, 7});
+  const auto first = std::ranges::find(blocks, "Mixed_7a", &network::Block::name);
+  const network::Network network(weights.file(), {first, blocks.end()}, {768, 7, 7});
   ASSERT_THAT(network.taps(), ElementsAre(2048));
   std::vector<float> features(2048);
   network.Run(input, 2048, *network.MakeWorkspace(), features);
-  double largest = 0;
+  const std::vector<double> means = Oracle::Means(x);
+  const double largest = *std::ranges::max_element(means);
   double error = 0;
-  for (Index c = 0; c < 2048; ++c) {
-    double mean = 0;
-    for (Index p = 0; p < 9; ++p) mean += x.at(c, p / 3, p % 3) / 9;
-    largest = std::max(largest, mean);
-    error = std::max(error, std::abs(mean - static_cast<double>(features[static_cast<std::size_t>(c)])));
-  }
+  for (std::size_t c = 0; c < means.size(); ++c) error = std::max(error, std::abs(means[c] - double{features[c]}));
   EXPECT_GT(largest, 0.1);
   EXPECT_LT(error, 1e-5 * largest);
 }

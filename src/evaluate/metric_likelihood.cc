@@ -96,7 +96,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
 const Metric kLikelihoodMetric = {
     "likelihood", "log-likelihood, exact for small models, otherwise by annealed importance sampling",
     [](const Evaluation& evaluation) -> std::string {
-      return evaluation.request().data.rows() < 2 ? "at least two rows of data are needed" : "";
+      return evaluation.request().data.rows() < 2 ? "at least two rows of data are needed" : WhyNotOfRows(evaluation);
     },
     Measure};
 

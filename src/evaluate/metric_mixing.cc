@@ -49,6 +49,6 @@ std::vector<Score> Measure(Evaluation& evaluation) {
 }  // namespace
 
 const Metric kMixingMetric = {"mixing", "how fast chains forget their start, and how many steps samples need",
-                              [](const Evaluation&) { return std::string(); }, Measure};
+                              WhyNotOfRows, Measure};
 
 }  // namespace grbm

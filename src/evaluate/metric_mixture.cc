@@ -35,7 +35,7 @@ const Metric kMixtureMetric = {"mixture", "KL divergences both ways and shares o
                                [](const Evaluation& evaluation) -> std::string {
                                  const EvaluationRequest& r = evaluation.request();
                                  if (!FindMixture(r.data.source())) return "the data must be gmm-iso or gmm-aniso";
-                                 return r.samples < 2 ? "at least two samples are needed" : "";
+                                 return r.samples < 2 ? "at least two samples are needed" : WhyNotOfRows(evaluation);
                                },
                                Measure};
 

@@ -28,8 +28,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const Matrix& reference = evaluation.training_features();
   std::vector<Score> scores;
   Add(scores, "", QuickDistances(reference, evaluation.sample_features()),
-      fmt::format("{} samples from noise, {} steps, against {} training rows", evaluation.samples().rows(),
-                  evaluation.file().sampler.steps, reference.rows()));
+      fmt::format("{}, against {} training rows", evaluation.SamplesText(), reference.rows()));
   if (evaluation.request().held_out && evaluation.held_out().rows() >= kFewest) {
     Add(scores, "_held_out", QuickDistances(reference, evaluation.held_out_features()),
         "the least one can hope for: held-out data");

@@ -19,6 +19,10 @@ class RandomWeights {
               std::sqrt(6.0f / static_cast<float>(from * height * width)));
     AddTensor(layer + ".bias", {to}, 0.5f);
   }
+  void AddDense(const std::string& layer, Index to, Index from) {
+    AddTensor(layer + ".weight", {to, from}, std::sqrt(6.0f / static_cast<float>(from)));
+    AddTensor(layer + ".bias", {to}, 0.5f);
+  }
   const TensorFile& file() const { return file_; }
   const std::vector<float>& values(const std::string& name) const { return values_.at(name); }
   std::vector<float> Make(std::size_t count, float scale) {

@@ -104,8 +104,7 @@ class Runner {
 
   std::vector<Score> Measure(const PlannedCell& cell, const std::string& metric) {
     const bool fid = metric == "fid";
-    EvaluationRequest request{ReadModel(ModelPath(cell.folder)), LoadDataset(cell.config.data, pool_),
-                              LoadHeldOut(cell.config.data, pool_)};
+    EvaluationRequest request = JudgeModel(ReadModel(ModelPath(cell.folder)), cell.config.data, pool_);
     request.samples = fid ? FidSamples(options_.scale) : SampleCount(options_.scale);
     if (fid) {
       request.rows = FidRows(options_.scale);

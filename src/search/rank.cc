@@ -14,6 +14,8 @@ namespace {
 
 // Of each metric, the score that is shown where nobody asked for another; the first that a trial has.
 constexpr std::pair<std::string_view, std::string_view> kMainScores[] = {{"quick", "frechet"},
+                                                                         {"classes", "frechet"},
+                                                                         {"background", "frame"},
                                                                          {"likelihood", "nats_held_out"},
                                                                          {"likelihood", "nats_training"},
                                                                          {"coverage", "coverage"},
@@ -26,7 +28,8 @@ constexpr std::pair<std::string_view, std::string_view> kMainScores[] = {{"quick
 // Scores that are better the greater they are: log-likelihoods, shares of what is covered, effective draws.
 bool IsGain(const std::string& score) {
   const auto starts = [&](std::string_view word) { return score.starts_with(word); };
-  return starts("nats_") || starts("precision") || starts("recall") || starts("coverage") || score == "acceptance" ||
+  return starts("nats_") || starts("precision") || starts("recall") || starts("coverage") || starts("sure") || starts("rarest") ||
+         score == "acceptance" ||
          score.ends_with("_ess");
 }
 

@@ -43,7 +43,7 @@ struct News {
 
 EvaluationRequest MakeRequest(const SearchOptions& options, const Config& config, const std::string& inception,
                               ModelFile file, ThreadPool& pool) {
-  EvaluationRequest request{std::move(file), LoadDataset(config.data, pool), LoadHeldOut(config.data, pool)};
+  EvaluationRequest request = JudgeModel(std::move(file), config.data, pool);
   request.samples = options.samples;
   request.rows = options.rows;
   request.chains = options.chains;

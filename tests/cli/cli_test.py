@@ -275,6 +275,17 @@ class Models(ProgramTest):
         self.refuse(64, "unknown metric 'quik': did you mean 'quick'", *asked, "--metrics", "quik")
         self.refuse(64, "--samples 0: allowed is a whole number from 2", *asked, "--samples", 0)
         self.refuse(64, "see 'grbm evaluate --help'", "evaluate", model)
+        self.refuse(64, "needed, once: MODEL, or --given FILE", "evaluate", "--data", "gmm-iso")
+        self.refuse(64, "needed, once: MODEL, or --given FILE", *asked, "--given", self.plane())
+        self.refuse(64, "given rows have no sampler", "evaluate", "--given", self.plane(), "--data", "gmm-iso", "--set",
+                    "sampler.steps=3")
+        self.refuse(64, "likelihood: rows are judged, not a model", "evaluate", "--given", self.plane(), "--data", "gmm-iso",
+                    "--metrics", "likelihood")
+        given = json.loads(self.succeed("evaluate", "--given", self.plane(), "--data", "gmm-iso", "--json").stdout)
+        self.assertIn("frechet", given["quick"])
+        self.assertNotIn("likelihood", given)
+        self.refuse(64, "classes: a classifier of these data is needed: give --classifier FILE", *asked, "--metrics", "classes")
+        self.refuse(64, "classes: the data must be grey images", *asked, "--metrics", "classes", "--classifier", "mnist")
         self.refuse(64, "quick: at least 20 samples", *asked, "--metrics", "quick", "--samples", 5)
         three = self.folder / "three.csv"
         three.write_text("1,2,3\n4,5,6\n")

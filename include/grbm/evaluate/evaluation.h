@@ -11,6 +11,7 @@
 
 #include "grbm/core/parallel.h"
 #include "grbm/data/dataset.h"
+#include "grbm/data/options.h"
 #include "grbm/evaluate/estimate.h"
 #include "grbm/evaluate/fid.h"
 #include "grbm/evaluate/quick.h"
@@ -22,15 +23,23 @@ struct EvaluationRequest {
   ModelFile file;
   Dataset data;  // that the model was trained on, in its own units
   std::optional<Dataset> held_out = {};
-  Index samples = 2000;  // drawn from noise, and rows of data they are compared with
-  Index rows = 10000;    // of either data set that are looked at, drawn at random
-  Index chains = 100;    // of annealing
+  std::optional<Dataset> given = {};  // rows that are judged as if they were the model's samples
+  Index samples = 2000;               // drawn from noise, and rows of data they are compared with
+  Index rows = 10000;                 // of either data set that are looked at, drawn at random
+  Index chains = 100;                 // of annealing
   std::int64_t temperatures = 1000;
-  std::string inception = {};  // weights of the Inception network; empty: no Inception distances
-  int tap = 2048;              // its features
-  std::string cache_dir = {};  // keeps their statistics of the data; empty: nothing is kept
+  std::string inception = {};   // weights of the Inception network; empty: no Inception distances
+  int tap = 2048;               // its features
+  std::string classifier = {};  // of Classifier::Load; empty: none
+  std::string cache_dir = {};   // keeps the Inception statistics of the data; empty: nothing is kept
   std::uint64_t seed = 1;
 };
+
+// The model with the data that the options name, the held-out ones that go with them, and the classifier of these data
+// where one is built in.
+EvaluationRequest JudgeModel(ModelFile file, const DataOptions& data, ThreadPool& pool);
+// A request to judge rows that did not come from a model: metrics of the model itself cannot be had.
+EvaluationRequest JudgeRows(Dataset given, Dataset data);
 
 // What is judged, and what several metrics need: computed once, when first asked for.
 class Evaluation {
@@ -53,6 +62,7 @@ class Evaluation {
   Matrix InModelUnits(const Matrix& rows) const;
 
   const Matrix& samples();
+  std::string SamplesText();  // "2000 samples from noise, 20 steps": what they are
   const QuickFeatures& quick();
   // Of as many rows each, or fewer where there are not so many.
   const Matrix& training_features();

@@ -1,16 +1,17 @@
-#include "evaluate/inception_network.h"
+#include "evaluate/network.h"
 
 #include <fmt/core.h>
 #include <omp.h>
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
 #include "grbm/core/error.h"
 
-namespace grbm::inception {
+namespace grbm::network {
 
 namespace {
 
@@ -257,7 +258,36 @@ void Network::Run(std::span<const float> input, int tap, Workspace& workspace, s
   }
 }
 
+void Network::RunAll(const std::function<void(Index, std::span<float>)>& prepare, int tap, MutableMatrix out,
+                     ThreadPool& pool) const {
+  // As many workspaces as inputs are worked on at the same time.
+  struct Space {
+    WorkspacePointer workspace;
+    std::vector<float> input;
+  };
+  std::mutex mutex;
+  std::vector<Space> spaces;
+  pool.ParallelFor(out.rows(), [&](Index i) {
+    Space space;
+    {
+      const std::lock_guard lock(mutex);
+      if (!spaces.empty()) {
+        space = std::move(spaces.back());
+        spaces.pop_back();
+      }
+    }
+    if (!space.workspace) {
+      const Size& size = state_->input;
+      space = {MakeWorkspace(), std::vector<float>(static_cast<std::size_t>(size.channels * size.plane()))};
+    }
+    prepare(i, space.input);
+    Run(space.input, tap, *space.workspace, out.row(i));
+    const std::lock_guard lock(mutex);
+    spaces.push_back(std::move(space));
+  });
+}
+
 OnThisThreadOnly::OnThisThreadOnly() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
 OnThisThreadOnly::~OnThisThreadOnly() { omp_set_num_threads(before_); }
 
-}  // namespace grbm::inception
+}  // namespace grbm::network

@@ -1,6 +1,7 @@
 // A convolutional network as a table of blocks, and its execution on oneDNN, one image at a time.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,9 +9,10 @@
 #include <vector>
 
 #include "grbm/core/matrix.h"
+#include "grbm/core/parallel.h"
 #include "grbm/core/tensor.h"
 
-namespace grbm::inception {
+namespace grbm::network {
 
 // One operation. A convolution is followed by a rectifier.
 struct Op {
@@ -30,9 +32,6 @@ struct Block {
   std::vector<std::vector<Op>> branches;
   int tap = 0;  // the tap after this block; 0: none
 };
-
-// The network of 2015-12-05.
-const std::vector<Block>& Blocks();
 
 struct Size {
   Index channels, height, width;
@@ -60,6 +59,9 @@ class Network {
 
   // input: channels × height × width. features: the mean over each channel after the block with that tap.
   void Run(std::span<const float> input, int tap, Workspace& workspace, std::span<float> features) const;
+  // The same of out.rows() inputs, each written by prepare(number, input). A row depends on its input alone.
+  void RunAll(const std::function<void(Index, std::span<float>)>& prepare, int tap, MutableMatrix out,
+              ThreadPool& pool) const;
 
  private:
   struct State;
@@ -81,4 +83,4 @@ class OnThisThreadOnly {
   int before_;
 };
 
-}  // namespace grbm::inception
+}  // namespace grbm::network
