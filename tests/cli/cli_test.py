@@ -12,7 +12,7 @@ import zlib
 
 import numpy
 from PIL import Image
-from support import PROGRAM, TINY, ProgramTest, run, write_tensors
+from support import PATIENCE, PROGRAM, TINY, ProgramTest, run, write_tensors
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
             "convert", "reproduce", "search", "report", "dashboard", "completion"]
@@ -650,8 +650,8 @@ class Bench(ProgramTest):
                                          "--sampler", "gibbs-langevin, metropolis").stdout)
         self.assertGreater(result["peak_gflops"], 0)
         self.assertGreater(result["sgemm_gflops"], 0)
-        # A peak measured too low would flatter every ratio.
-        self.assertGreater(result["peak_gflops"], 0.9 * result["sgemm_gflops"])
+        # A peak measured too low would flatter every ratio. (A sanitizer slows our code down, and not the library's.)
+        self.assertGreater(PATIENCE * result["peak_gflops"], 0.9 * result["sgemm_gflops"])
         self.assertEqual([(c["sampler"], c["adjusted"]) for c in result["cases"]],
                          [("gibbs", False), ("gibbs-langevin, metropolis", True)])
         for case in result["cases"]:

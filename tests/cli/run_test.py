@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from support import PROGRAM, TINY, ProgramTest, run
+from support import PATIENCE, PROGRAM, TINY, ProgramTest, run
 
 
 class Folder(ProgramTest):
@@ -283,7 +283,7 @@ class Locking(Folder):
             "model.hidden=4"]
 
     def wait_for(self, path):
-        for _ in range(1000):
+        for _ in range(1000 * PATIENCE):
             if path.exists() and path.stat().st_size > 0:
                 return
             time.sleep(0.01)

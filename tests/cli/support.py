@@ -9,6 +9,8 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
+# How many times as slow the program may be: under a sanitizer more than once.
+PATIENCE = int(os.environ.get("GRBM_PATIENCE", "1"))
 
 # A run of seconds on the isotropic mixture.
 TINY = ["--set", "train.epochs=20", "--set", "model.hidden=4", "--set", "sampler.steps=10", "--set", "train.burn_in=2"]
@@ -28,7 +30,7 @@ def write_tensors(path, tensors, metadata=None):
 
 
 def run(*arguments, **options):
-    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run([PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=120 * PATIENCE, **options)
 
 
 class ProgramTest(unittest.TestCase):
