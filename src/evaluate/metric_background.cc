@@ -1,7 +1,9 @@
 #include <fmt/core.h>
 
-#include <cmath>
+#include <algorithm>
+#include <vector>
 
+#include "evaluate/common.h"
 #include "evaluate/metrics.h"
 
 namespace grbm {
@@ -11,38 +13,35 @@ namespace {
 constexpr Index kFrame = 3;
 constexpr float kDark = 5;
 
-// The share of values above kDark in the outer kFrame rows and columns of images, and its error over images.
-Estimate LitFrame(ConstMatrix rows, const ImageShape& shape) {
-  double sum = 0;
-  double squares = 0;
-  for (Index r = 0; r < rows.rows(); ++r) {
-    Index lit = 0;
-    Index count = 0;
-    for (Index y = 0; y < shape.height; ++y) {
-      for (Index x = 0; x < shape.width; ++x) {
-        const Index edge = std::min({y, x, shape.height - 1 - y, shape.width - 1 - x});
-        if (edge >= kFrame) continue;
-        for (Index c = 0; c < shape.channels; ++c) {
-          lit += rows(r, (y * shape.width + x) * shape.channels + c) > kDark;
-          ++count;
-        }
-      }
-    }
-    const double share = static_cast<double>(lit) / static_cast<double>(count);
-    sum += share;
-    squares += share * share;
+// The values of an image in its outer kFrame rows and columns.
+std::vector<std::size_t> FrameOf(const ImageShape& shape) {
+  std::vector<std::size_t> frame;
+  for (Index i = 0; i < shape.size(); ++i) {
+    const Index y = i / shape.channels / shape.width;
+    const Index x = i / shape.channels % shape.width;
+    const Index edge = std::min({y, x, shape.height - 1 - y, shape.width - 1 - x});
+    if (edge >= kFrame) continue;
+    frame.push_back(Size(i));
   }
-  const auto n = static_cast<double>(rows.rows());
-  const double mean = sum / n;
-  return {mean, std::sqrt(std::max(0.0, squares / n - mean * mean) / n)};
+  return frame;
+}
+
+// The share of values above kDark there, and its error over images.
+Estimate LitFrame(ConstMatrix rows, const std::vector<std::size_t>& frame) {
+  std::vector<double> shares;
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const auto lit = std::ranges::count_if(frame, [&](std::size_t i) { return rows.row(r)[i] > kDark; });
+    shares.push_back(static_cast<double>(lit) / static_cast<double>(frame.size()));
+  }
+  return Mean(shares);
 }
 
 std::vector<Score> Measure(Evaluation& evaluation) {
-  const ImageShape& shape = evaluation.file().image_shape;
+  const std::vector<std::size_t> frame = FrameOf(evaluation.file().image_shape);
   const std::string note =
       fmt::format("share of values above {} of 255 in the outer {} rows and columns", kDark, kFrame);
-  return {{"frame", LitFrame(evaluation.samples(), shape), note},
-          {"frame_training", LitFrame(evaluation.training(), shape), "the data"}};
+  return {{"frame", LitFrame(evaluation.samples(), frame), note},
+          {"frame_training", LitFrame(evaluation.training(), frame), "the data"}};
 }
 
 }  // namespace
