@@ -30,9 +30,10 @@ test: setup-test
 	@cmake --build --preset release -j $(JOBS)
 	@ctest --preset release -j $(JOBS) --no-tests=error
 
-# The whole suite under the address, undefined-behaviour and thread sanitizers.
+# The whole suite under the address, undefined-behaviour and thread sanitizers; SANITIZERS=tsan: under one of them.
+SANITIZERS ?= asan-ubsan tsan
 sanitize: setup-test
-	@for preset in asan-ubsan tsan; do \
+	@for preset in $(SANITIZERS); do \
 	  cmake --preset $$preset && cmake --build --preset $$preset -j $(JOBS) && \
 	  ctest --preset $$preset -j $(JOBS) --no-tests=error || exit 1; \
 	done

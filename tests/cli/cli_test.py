@@ -650,8 +650,10 @@ class Bench(ProgramTest):
                                          "--sampler", "gibbs-langevin, metropolis").stdout)
         self.assertGreater(result["peak_gflops"], 0)
         self.assertGreater(result["sgemm_gflops"], 0)
-        # A peak measured too low would flatter every ratio. (A sanitizer slows our code down, and not the library's.)
-        self.assertGreater(PATIENCE * result["peak_gflops"], 0.9 * result["sgemm_gflops"])
+        # A peak measured too low would flatter every ratio. (Under a sanitizer, which slows our code down and not the
+        # library's, the two cannot be compared.)
+        if PATIENCE == 1:
+            self.assertGreater(result["peak_gflops"], 0.9 * result["sgemm_gflops"])
         self.assertEqual([(c["sampler"], c["adjusted"]) for c in result["cases"]],
                          [("gibbs", False), ("gibbs-langevin, metropolis", True)])
         for case in result["cases"]:
