@@ -42,6 +42,12 @@ std::vector<Field> DataOptions::Fields() {
        "seed of the subset, or of a mixture's points and of strokes",
        {.min = 0, .max = 0x1p53}},
       {"split", &split, "\"train\", \"valid\", \"test\" or \"all\", where the data come in parts"},
+      {"noise",
+       &noise,
+       "training: variance of the Gaussian noise that is added to each batch afresh, in the model's units (1: that of "
+       "the "
+       "data); the model is then one of the data with this noise, and its conditional means are without it",
+       {.min = 0, .max = 1e6}},
   };
 }
 

@@ -35,4 +35,16 @@ Standardization ComputeStandardization(const Dataset& data, Standardize kind) {
   return result;
 }
 
+Standardization UnitStatistics(const Dataset& data, const Standardization& standardization) {
+  const UnitMoments units = ComputeMoments(data);
+  Standardization result;
+  for (std::size_t i = 0; i < units.mean.size(); ++i) {
+    const double zero = standardization.identity() ? 0 : double{standardization.mean[i]};
+    const double one = standardization.identity() ? 1 : double{standardization.deviation[i]};
+    result.mean.push_back(static_cast<float>((units.mean[i] - zero) / one));
+    result.deviation.push_back(units.constant(i) ? 0 : static_cast<float>(std::sqrt(units.variance[i]) / one));
+  }
+  return result;
+}
+
 }  // namespace grbm

@@ -43,6 +43,20 @@ TEST(ComputeStandardization, OnePerPixel) {
   EXPECT_THAT(s.deviation, ElementsAre(4, 10, 1, 4, 10, 1));
 }
 
+// Channel by channel 0, 4, 8, 12 and 10, 20, 30, 40 and 7.
+TEST(UnitStatistics, AreOfEachUnitOnTheModelsScale) {
+  const Dataset data = Colours();
+  const Standardization of_data = UnitStatistics(data, {});
+  EXPECT_THAT(of_data.mean, ElementsAre(4, 20, 7, 8, 30, 7));
+  EXPECT_THAT(of_data.deviation, ElementsAre(4, 10, 0, 4, 10, 0));
+  const Standardization s = UnitStatistics(data, ComputeStandardization(data, Standardize::kChannel));
+  const auto near = [](double x) { return ::testing::FloatNear(static_cast<float>(x), 1e-6f); };
+  EXPECT_THAT(s.mean, ElementsAre(near(-2 / std::sqrt(20)), near(-5 / std::sqrt(125)), near(0), near(2 / std::sqrt(20)),
+                                  near(5 / std::sqrt(125)), near(0)));
+  EXPECT_THAT(s.deviation, ElementsAre(near(4 / std::sqrt(20)), near(10 / std::sqrt(125)), near(0),
+                                       near(4 / std::sqrt(20)), near(10 / std::sqrt(125)), near(0)));
+}
+
 TEST(ComputeStandardization, NoneIsTheIdentity) {
   EXPECT_TRUE(ComputeStandardization(Colours(), Standardize::kNone).identity());
 }

@@ -63,7 +63,7 @@ void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what)
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
   if (ShownFinal(file, options) == Final::kMean && state.hidden.rows() > 0) {
-    shown = VisibleMean(file.model, state.hidden, pool);
+    shown = FinalMean(file.model, state.visible, state.hidden, options, pool);
   } else {
     shown = Matrix(state.visible.rows(), state.visible.cols());
     CopyRows(state.visible, shown);

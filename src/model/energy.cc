@@ -74,6 +74,24 @@ Matrix HiddenMatrix(const Model& model, ConstMatrix v, kernels::PanelView kernel
   return matrix;
 }
 
+// μ plus a product with W, which `product` writes tile by tile: rows × visible.
+template <typename Product>
+Matrix MuPlus(const Model& model, Index rows, ThreadPool& pool, const Product& product) {
+  const PackedWeights& weights = model.packed(pool);
+  kernels::Panels sums(rows, model.visible());
+  ForTiles(model.visible(), rows, pool,
+           [&](Index tile, kernels::Rows range) { product(weights, tile, range, sums.view()); });
+  Matrix mean(rows, model.visible());
+  UnpackRows(sums, mean, pool);
+  constexpr Index kLeastSums = 1 << 15;  // that are worth a thread
+  pool.ParallelForRanges(rows, kLeastSums / model.visible(), [&](Index first, Index end) {
+    for (Index r = first; r < end; ++r) {
+      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
+    }
+  });
+  return mean;
+}
+
 }  // namespace
 
 void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
@@ -156,20 +174,22 @@ Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool, 
 
 Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool) {
   CheckHidden(model, h, h.rows(), "hidden states");
-  const PackedWeights& weights = model.packed(pool);
-  kernels::Panels product(h.rows(), model.visible());
-  ForTiles(model.visible(), h.rows(), pool, [&](Index tile, kernels::Rows rows) {
-    kernels::HiddenProduct(h, weights.transposed(), tile, rows, product);
-  });
-  Matrix mean(h.rows(), model.visible());
-  UnpackRows(product, mean, pool);
-  constexpr Index kLeastSums = 1 << 15;  // that are worth a thread
-  pool.ParallelForRanges(h.rows(), kLeastSums / model.visible(), [&](Index first, Index end) {
-    for (Index r = first; r < end; ++r) {
-      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
-    }
-  });
-  return mean;
+  return MuPlus(model, h.rows(), pool,
+                [&](const PackedWeights& weights, Index tile, kernels::Rows rows, kernels::PanelView to) {
+                  kernels::HiddenProduct(h, weights.transposed(), tile, rows, to);
+                });
+}
+
+Matrix VisibleMean(const Model& model, ConstMatrix p, ThreadPool& pool) {
+  if (p.cols() != model.hidden()) {
+    throw DataError(fmt::format("probabilities of {} hidden units: the model has {}", p.cols(), model.hidden()));
+  }
+  kernels::Panels packed(p.rows(), p.cols());
+  PackRows(p, packed, pool);
+  return MuPlus(model, p.rows(), pool,
+                [&](const PackedWeights& weights, Index tile, kernels::Rows rows, kernels::PanelView to) {
+                  kernels::ProbabilityProduct(packed, weights.transposed(), tile, rows, to);
+                });
 }
 
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool,

@@ -17,8 +17,8 @@ void CheckKind(EnergyStatistics::Hidden is, EnergyStatistics::Hidden added) {
 
 }  // namespace
 
-EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden)
-    : hidden_(hidden), sums_(std::make_unique<StateSums>(model)) {}
+EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden, Visible visible)
+    : hidden_(hidden), visible_(visible), sums_(std::make_unique<StateSums>(model)) {}
 EnergyStatistics::~EnergyStatistics() = default;
 
 void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Reset(model, pool); }

@@ -52,6 +52,8 @@ void StateSums::Reset(const Model& model, ThreadPool& pool) {
   std::ranges::fill(hidden_, 0.0);
   std::ranges::fill(offset_, 0.0);
   std::ranges::fill(square_, 0.0);
+  std::ranges::fill(relative_slope_, 0.0);
+  std::ranges::fill(absolute_slope_, 0.0);
 }
 
 void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
@@ -85,6 +87,30 @@ void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
            [&](Index panel, kernels::Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_); });
 }
 
+void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, double inverse_temperature,
+                         ThreadPool& pool) {
+  Add(mean, p, pool);
+  const auto rows = static_cast<double>(mean.rows());
+  for (std::size_t i = 0; i < model_->variance().size(); ++i) {
+    square_[i] += rows * (noise.relative * double{model_->variance()[i]} + noise.absolute);
+  }
+  const auto add = [&](double variance, std::vector<double>& slopes) {
+    if (variance == 0) return;
+    slopes.resize(hidden_.size());
+    pool.ParallelFor(p.panels(), [&](Index panel) {
+      float sum[kPanel] = {};
+      for (Index r = 0; r < p.rows(); ++r) {
+        const float* const line = p.line(panel, r);
+        for (Index k = 0; k < kPanel; ++k) sum[k] += line[k] * (1 - line[k]);
+      }
+      for (Index k = 0; k < kPanel; ++k)
+        slopes[Size(panel * kPanel + k)] += variance * inverse_temperature * double{sum[k]};
+    });
+  };
+  add(noise.relative, relative_slope_);
+  add(noise.absolute, absolute_slope_);
+}
+
 void StateSums::Add(const StateSums& other, ThreadPool& pool) {
   const auto add = [](auto&& to, const auto& from) {
     std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus());
@@ -96,6 +122,13 @@ void StateSums::Add(const StateSums& other, ThreadPool& pool) {
   add(hidden_, other.hidden_);
   add(offset_, other.offset_);
   add(square_, other.square_);
+  const auto add_slopes = [&](std::vector<double>& to, const std::vector<double>& from) {
+    if (from.empty()) return;
+    to.resize(from.size());
+    add(to, from);
+  };
+  add_slopes(relative_slope_, other.relative_slope_);
+  add_slopes(absolute_slope_, other.absolute_slope_);
 }
 
 void StateSums::Scale(double factor, ThreadPool& pool) {
@@ -109,9 +142,44 @@ void StateSums::Scale(double factor, ThreadPool& pool) {
   scale(hidden_, factor);
   scale(offset_, factor);
   scale(square_, factor);
+  scale(relative_slope_, factor);
+  scale(absolute_slope_, factor);
 }
 
-void StateSums::Gradient(double factor, Parameters& gradient, ThreadPool& pool) const {
+std::vector<float> StateSums::MeanVisible() const {
+  std::vector<float> mean(model_->mu().begin(), model_->mu().end());
+  for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<float>(offset_[i] / count_);
+  return mean;
+}
+
+std::vector<float> StateSums::MeanHidden() const {
+  std::vector<float> mean(Size(model_->hidden()));
+  for (std::size_t j = 0; j < mean.size(); ++j) mean[j] = static_cast<float>(hidden_[j] / count_);
+  return mean;
+}
+
+void StateSums::SettleSlopes(ThreadPool& pool) {
+  if (relative_slope_.empty() && absolute_slope_.empty()) return;
+  relative_slope_.resize(hidden_.size());
+  absolute_slope_.resize(hidden_.size());
+  const ConstPanelView weights = model_->packed(pool).transposed();
+  const kernels::PanelRow inverse_variance(model_->inverse_variance());
+  const kernels::PanelView outer = outer_;
+  pool.ParallelFor(outer.panels(), [&](Index panel) {
+    for (Index j = 0; j < outer.rows(); ++j) {
+      const auto relative = static_cast<float>(relative_slope_[Size(j)]);
+      const auto absolute = static_cast<float>(absolute_slope_[Size(j)]);
+      for (Index k = 0; k < kPanel; ++k) {
+        outer.line(panel, j)[k] += weights.line(panel, j)[k] * (relative + absolute * inverse_variance.panel(panel)[k]);
+      }
+    }
+  });
+  std::ranges::fill(relative_slope_, 0.0);
+  std::ranges::fill(absolute_slope_, 0.0);
+}
+
+void StateSums::Gradient(double factor, Parameters& gradient, ThreadPool& pool) {
+  SettleSlopes(pool);
   const ConstPanelView outer = outer_;
   const ConstPanelView weights = model_->packed(pool).transposed();
   pool.ParallelFor(outer.panels(), [&](Index panel) {

@@ -41,7 +41,9 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
     const DrawPlace draw{Stream(seed, Purpose::kPositiveHidden), step, 0};
     chains.hidden = SampleHidden(model, chains.visible, draw, pool, hidden_temperature);
   }
-  Matrix result = FinalVisible(model, chains, options, pool);
+  Matrix result = options.final == Final::kMean
+                      ? FinalMean(model, chains.visible, chains.hidden, options, pool, put_back)
+                      : chains.visible;
   put_back(result);
   return result;
 }

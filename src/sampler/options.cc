@@ -42,7 +42,26 @@ std::vector<Field> SamplerOptions::Fields() {
       {"final", MakeChoice(final, {"auto", "mean", "sample"}),
        "what to show of the last state: the mean of the visible units given the hidden ones, which takes the noise out "
        "of images, or the sample; auto: the mean of images, the sample of other data"},
+      {"final_steps",
+       &final_steps,
+       "where the mean is shown: steps without noise before that, v to mu + W p(h | v); 0: the mean given h as it is",
+       {.min = 0, .max = 1e6}},
   };
+}
+
+std::vector<Field> GenerateOptions::Fields() {
+  return {
+      {"steps", &steps, "steps of a chain that draws samples; 0: as in training", {.min = 0, .max = 1e9}},
+      {"step_size", &step_size, "its step size; 0: as in training", {.min = 0}},
+      {"temperature", &temperature, "its temperature; 0: as in training", {.min = 0}},
+  };
+}
+
+SamplerOptions GenerateOptions::Apply(SamplerOptions training) const {
+  if (steps > 0) training.steps = steps;
+  if (step_size > 0) training.step_size = step_size;
+  if (temperature > 0) training.temperature = temperature;
+  return training;
 }
 
 void CheckOptions(const SamplerOptions& options) {

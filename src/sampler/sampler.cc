@@ -93,14 +93,18 @@ struct Sampler::Workspace {
   States now;
   States proposed;
   std::vector<std::uint8_t> accepted;
+  Panels mean;  // of the last move, where wanted
   // The move, padded.
   PanelRow keep;
   PanelRow noise;
   std::vector<double> inverse_noise;
   std::vector<kernels::VisibleSums> visible_sums;  // by tile and row
 
-  void Prepare(const Model& model, const Chains& chains, bool adjusted, bool with_probabilities) {
+  void Prepare(const Model& model, const Chains& chains, bool adjusted, bool with_probabilities, bool with_means) {
     const Index rows = chains.count();
+    if (const Index wanted = with_means ? rows : 0; mean.rows() != wanted || mean.cols() != model.visible()) {
+      mean = Panels(wanted, model.visible());
+    }
     for (States* states : {&now, &proposed}) {
       const bool used = states == &now || adjusted;
       if (used && !states->Fits(rows, model, with_probabilities)) *states = States(rows, model, with_probabilities);
@@ -146,6 +150,23 @@ struct Sampler::Workspace {
       kernels::ProbabilityProduct(states.probabilities, s.weights.transposed(), tile, rows, states.product);
     } else {
       kernels::HiddenProduct(states.hidden, s.weights.transposed(), tile, rows, states.product);
+    }
+  }
+  // m + keep (v - m), the mean of a move, of one tile.
+  void MeanOfMove(const Step& s, Index tile, Rows rows) {
+    for (Index p = 0; p < kernels::GroupPanels(mean.cols(), tile); ++p) {
+      const Index panel = tile * kernels::kGroupPanels + p;
+      const float* const mu = s.weights.mu().panel(panel);
+      const float* const kept = keep.panel(panel);
+      for (Index r = rows.first; r < rows.first + rows.count; ++r) {
+        const float* const product = now.product.view().line(panel, r);
+        const float* const v = now.visible.view().line(panel, r);
+        float* const out = mean.view().line(panel, r);
+        for (Index k = 0; k < kernels::kPanel; ++k) {
+          const float m = mu[k] + product[k];
+          out[k] = m + kept[k] * (v[k] - m);
+        }
+      }
     }
   }
   // v' = m + keep (v - m) + noise ξ, of one tile.
@@ -227,6 +248,7 @@ struct Sampler::Workspace {
       case Transition::Acceptance::kNone:
         ForVisible([&](Index tile, Rows rows) {
           UpdateProduct(s, now, tile, rows);
+          if (mean.rows() > 0) MeanOfMove(s, tile, rows);
           MoveVisible(s, now, tile, rows);
         });
         UpdateHiddenOf(s, now, !s.marginal());
@@ -310,6 +332,17 @@ void Sampler::Set(const Model& model, const SamplerOptions& options) {
   transition_ = Find(options_.method).make(model, options_);
 }
 
+void RequireMeans(const SamplerOptions& options, bool of_probabilities) {
+  const bool steps = options.method == Method::kLangevin || options.method == Method::kGibbsLangevin;
+  const char* const wanted = !of_probabilities                                 ? "train.hidden = \"probability\""
+                             : options.adjust != Adjust::kNone                 ? "sampler.adjust = \"none\""
+                             : steps && options.step_scale != StepScale::kUnit ? "sampler.step_scale = \"unit\""
+                                                                               : nullptr;
+  if (wanted == nullptr) return;
+  throw ConfigError(fmt::format(
+      "train: visible = \"mean\": the mean of a step is known with {}: set it, or visible = \"sample\"", wanted));
+}
+
 std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer* observer,
                                  EnergyStatistics* statistics) {
   CheckVisible(*model_, chains.visible, "chains");
@@ -329,8 +362,10 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   if (statistics != nullptr && marginal && !of_probabilities) {
     throw ConfigError("sampler: langevin has no hidden states: its statistics must be of p(h | v)");
   }
+  const bool of_means = statistics != nullptr && statistics->visible() == EnergyStatistics::Visible::kMean;
+  if (of_means) RequireMeans(options_, of_probabilities);
   work.Prepare(*model_, chains, transition_->acceptance() != Transition::Acceptance::kNone,
-               marginal || of_probabilities);
+               marginal || of_probabilities, of_means);
   const PackedWeights& weights = model_->packed(pool_);
   const auto step_at = [&](std::int64_t t) {
     work.SetMove(transition_->MoveAt(t));
@@ -356,7 +391,12 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
     accepted_share.push_back(static_cast<double>(std::ranges::count(work.accepted, 1)) /
                              static_cast<double>(chains.count()));
     if (t < place.burn_in) continue;
-    if (statistics != nullptr && of_probabilities) {
+    if (of_means) {
+      const double deviation = double{transition_->MoveAt(t).noise.front()};
+      const StateSums::Noise noise = {.relative = deviation * deviation / double{model_->variance().front()}};
+      statistics->sums().AddMeans(work.mean, noise, work.now.probabilities.view(), 1 / law().hidden_temperature(),
+                                  pool_);
+    } else if (statistics != nullptr && of_probabilities) {
       statistics->sums().Add(work.now.visible, work.now.probabilities.view(), pool_);
     } else if (statistics != nullptr) {
       statistics->sums().Add(work.now.visible, work.now.hidden.view(), pool_);
@@ -405,8 +445,22 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
   return WithHidden(model, std::move(noise), seed, pool, first, step, hidden_temperature);
 }
 
+Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
+                 ThreadPool& pool, const std::function<void(Matrix&)>& after_step) {
+  if (options.final_steps == 0) return VisibleMean(model, hidden, pool);
+  const double temperature = LawOf(options).hidden_temperature();
+  Matrix v(visible.rows(), visible.cols());
+  CopyRows(visible, v);
+  for (std::int64_t t = 0; t < options.final_steps; ++t) {
+    v = VisibleMean(model, HiddenProbabilities(model, v, pool, temperature), pool);
+    if (after_step) after_step(v);
+  }
+  return v;
+}
+
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {
-  return options.final == Final::kMean ? VisibleMean(model, chains.hidden, pool) : chains.visible;
+  return options.final == Final::kMean ? FinalMean(model, chains.visible, chains.hidden, options, pool)
+                                       : chains.visible;
 }
 
 }  // namespace grbm

@@ -237,6 +237,40 @@ TEST(Sampler, TheFinalStateIsShownAsAsked) {
   EXPECT_TRUE(FinalVisible(model, chains, options, pool) == chains.visible);
 }
 
+// v to μ + W p(h | v), written out in double, at the temperature of the law.
+TEST(Sampler, FinalStepsAreStepsToTheMeanWithoutNoise) {
+  const Model model = testing::RandomModel(3, 4, 5);
+  ThreadPool pool(2);
+  Chains chains = NoiseChains(model, 6, 7, pool);
+  for (const double temperature : {1.0, 3.0}) {
+    SamplerOptions options;
+    options.method = Method::kGibbs;
+    options.temperature = temperature;
+    options.final = Final::kMean;
+    options.final_steps = 2;
+    const Matrix shown = FinalVisible(model, chains, options, pool);
+    for (Index r = 0; r < 6; ++r) {
+      std::vector<double> v = testing::Doubles(chains.visible.row(r));
+      for (int step = 0; step < 2; ++step) {
+        std::vector<double> next(model.mu().begin(), model.mu().end());
+        for (Index j = 0; j < 4; ++j) {
+          double logit = model.b()[static_cast<std::size_t>(j)];
+          for (std::size_t i = 0; i < 3; ++i) {
+            logit += v[i] * double{model.W()(static_cast<Index>(i), j)} / double{model.variance()[i]};
+          }
+          const double p = 1 / (1 + std::exp(-logit / temperature));
+          for (std::size_t i = 0; i < 3; ++i) next[i] += p * double{model.W()(static_cast<Index>(i), j)};
+        }
+        v = next;
+      }
+      for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(shown(r, static_cast<Index>(i)), v[i], 1e-4);
+      const Model law = model.Tempered(temperature);
+      EXPECT_LT(MarginalEnergy(law, testing::Doubles(shown.row(r))),
+                MarginalEnergy(law, testing::Doubles(chains.visible.row(r))));
+    }
+  }
+}
+
 template <typename Action>
 std::string Refusal(Action action) {
   try {

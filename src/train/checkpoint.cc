@@ -37,13 +37,17 @@ void AddParameters(TensorFile& file, const std::string& prefix, const Parameters
   file.tensors.push_back(MakeTensor(prefix + "log_var", {visible}, p.log_var));
 }
 
+void CopyFloating(const TensorFile& file, const std::string& name, std::span<const Index> shape, std::span<float> out) {
+  const Tensor& tensor = GetTensor(file, name, shape);
+  CheckFloating(file, tensor);
+  CopyFloats(file, tensor, out);
+}
+
 Parameters GetParameters(const TensorFile& file, const std::string& prefix, Index visible, Index hidden) {
   Parameters p(visible, hidden);
   const Index matrix[] = {visible, hidden};
   const auto copy = [&](const char* name, std::span<const Index> shape, std::span<float> out) {
-    const Tensor& tensor = GetTensor(file, prefix + name, shape);
-    CheckFloating(file, tensor);
-    CopyFloats(file, tensor, out);
+    CopyFloating(file, prefix + name, shape, out);
   };
   copy("W", matrix, p.W.values());
   copy("b", std::span(matrix).subspan(1), p.b);
@@ -132,6 +136,13 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
   for (std::size_t k = 0; k < state.moments.size(); ++k) {
     AddParameters(file, fmt::format("moment{}.", k), state.moments[k]);
   }
+  if (state.offsets) {
+    const auto add = [&](const char* name, const std::vector<float>& values) {
+      file.tensors.push_back(MakeTensor(name, {static_cast<Index>(values.size())}, values));
+    };
+    add("offsets.visible", state.offsets->visible);
+    add("offsets.hidden", state.offsets->hidden);
+  }
   if (state.chains) {
     const ConstBitView bits = state.chains->hidden;
     file.tensors.push_back(
@@ -176,6 +187,15 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
   if (moments > 2) throw DataError(fmt::format("{}: moments = {}: allowed are at most 2", path, moments));
   for (std::uint64_t k = 0; k < moments; ++k) {
     state.moments.push_back(GetParameters(file, fmt::format("moment{}.", k), shape[0], shape[1]));
+  }
+  if (FindTensor(file, "offsets.visible") != nullptr) {
+    const auto get = [&](const char* name, std::span<const Index> size) {
+      std::vector<float> values(static_cast<std::size_t>(size.front()));
+      CopyFloating(file, name, size, values);
+      return values;
+    };
+    state.offsets = {get("offsets.visible", std::span(shape).first(1)),
+                     get("offsets.hidden", std::span(shape).last(1))};
   }
   if (FindTensor(file, "chains.visible") != nullptr) {
     const Index visible_shape[] = {-1, shape[0]};

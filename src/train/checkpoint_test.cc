@@ -35,6 +35,7 @@ TrainState SomeState(std::uint64_t updates) {
   state.chains = Chains{0, Matrix(4, 3), BitMatrix(4, 2)};
   state.chains->visible.values()[5] = 1.5f;
   state.chains->hidden.Set(2, 1, true);
+  state.offsets = Offsets{{1, 2, 3}, {0.25f, 0.5f}};
   return state;
 }
 
@@ -47,7 +48,7 @@ bool Same(const TrainState& a, const TrainState& b) {
   return a.updates == b.updates && Same(a.parameters, b.parameters) &&
          std::ranges::equal(a.moments, b.moments, [](const auto& x, const auto& y) { return Same(x, y); }) &&
          std::ranges::equal(a.chains->visible.values(), b.chains->visible.values()) &&
-         a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1);
+         a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1) && a.offsets == b.offsets;
 }
 
 class CheckpointTest : public testing::TemporaryFolder {
@@ -136,10 +137,11 @@ TEST_F(CheckpointTest, FilesOfTheFirstVersionAreTakenAndOfOthersNot) {
 }
 
 TEST_F(CheckpointTest, NeedNeitherMomentsNorChains) {
-  WriteCheckpoint(Path("plain"), {3, Parameters(2, 2), {}, {}}, kOrigin);
+  WriteCheckpoint(Path("plain"), {3, Parameters(2, 2), {}, {}, {}}, kOrigin);
   const TrainState state = ReadCheckpoint(Path("plain")).state;
   EXPECT_TRUE(state.moments.empty());
   EXPECT_FALSE(state.chains);
+  EXPECT_FALSE(state.offsets);
 }
 
 TEST_F(CheckpointTest, OtherFilesAreRefusedByName) {

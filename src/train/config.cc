@@ -48,8 +48,9 @@ std::string TomlText(const Scalar& value) {
 }  // namespace
 
 std::vector<Config::Section> Config::Sections() {
-  return {{"data", data.Fields()},   {"model", model.Fields()},           {"sampler", sampler.Fields()},
-          {"train", train.Fields()}, {"checkpoint", checkpoint.Fields()}, {"evaluate", evaluate.Fields()}};
+  return {{"data", data.Fields()},        {"model", model.Fields()},       {"sampler", sampler.Fields()},
+          {"train", train.Fields()},      {"generate", generate.Fields()}, {"checkpoint", checkpoint.Fields()},
+          {"evaluate", evaluate.Fields()}};
 }
 
 Config ParseConfig(std::string_view text, const std::string& source) {
@@ -62,7 +63,7 @@ Config ParseConfig(std::string_view text, const std::string& source) {
     if (entries == nullptr) {
       throw ConfigError(
           fmt::format("{}: '{}' stands outside a section: put it under [data], [model], [sampler], "
-                      "[train], [checkpoint] or [evaluate]",
+                      "[train], [generate], [checkpoint] or [evaluate]",
                       where, section_key.str()));
     }
     const Config::Section& section = FindSection(sections, section_key.str(), where);

@@ -31,6 +31,21 @@ TEST(Config, EveryPresetReadsBackTheSame) {
   }
 }
 
+TEST(Config, GenerationIsAsTrainingButForWhatItSets) {
+  Config config = ParseConfig("[sampler]\nsteps = 20\ntemperature = 2\n[generate]\nsteps = 80\n", "x.toml");
+  SamplerOptions drawn = config.generate.Apply(config.sampler);
+  EXPECT_EQ(drawn.steps, 80);
+  EXPECT_EQ(drawn.temperature, 2);
+  SetOption(config, "generate.temperature=0.5");
+  SetOption(config, "generate.step_size=0.3");
+  SetOption(config, "generate.steps=0");
+  drawn = config.generate.Apply(config.sampler);
+  EXPECT_EQ(drawn.steps, 20);
+  EXPECT_EQ(drawn.temperature, 0.5);
+  EXPECT_EQ(drawn.step_size, 0.3);
+  EXPECT_THAT(ErrorOf([&] { SetOption(config, "generate.steps=-1"); }), HasSubstr("generate.steps=-1"));
+}
+
 TEST(Config, TextIsQuoted) {
   Config config;
   config.data.source = "a \"b\" \\ c\n\x7f";

@@ -29,6 +29,22 @@ double MeanBit(ConstBitView h) {
   return static_cast<double>(set) / static_cast<double>(h.rows() * h.units());
 }
 
+// The mean over hidden units of the variance of each between rows.
+double Spread(ConstBitView h) {
+  std::vector<double> on(static_cast<std::size_t>(h.units()));
+  for (Index g = 0; g < h.groups(); ++g) {
+    for (Index r = 0; r < h.rows(); ++r) {
+      for (std::uint64_t word = h.word(r, g); word != 0; word &= word - 1) {
+        on[static_cast<std::size_t>(g * kernels::kGroup + std::countr_zero(word))] += 1;
+      }
+    }
+  }
+  const auto rows = static_cast<double>(h.rows());
+  double sum = 0;
+  for (const double count : on) sum += count / rows * (1 - count / rows);
+  return sum / static_cast<double>(h.units());
+}
+
 // The part of a chain that begins after `done` of its steps.
 SamplerOptions Part(SamplerOptions options, std::int64_t done, std::int64_t steps) {
   options.steps = steps;
@@ -55,8 +71,8 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
 
 }  // namespace
 
-Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool)
-    : options_(options), seed_(seed), pool_(pool) {}
+Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise)
+    : options_(options), seed_(seed), pool_(pool), noise_(noise) {}
 Contrastive::~Contrastive() = default;
 
 Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint64_t update) {
@@ -119,7 +135,9 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
                           ? EnergyStatistics::Hidden::kProbability
                           : EnergyStatistics::Hidden::kState;
   if (!statistics_) {
-    statistics_ = std::make_unique<EnergyStatistics>(model, hidden);
+    const auto visible =
+        options_.visible == VisibleKind::kMean ? EnergyStatistics::Visible::kMean : EnergyStatistics::Visible::kState;
+    statistics_ = std::make_unique<EnergyStatistics>(model, hidden, visible);
     sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow);
   } else {
     statistics_->Reset(model, pool_);
@@ -128,13 +146,15 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   report_.unstable_units = sampler_->stability().unstable;
 
   // Step 1. The positive phase: v from the data, h ~ p(h | v) of the chains' law.
-  AddData(model, data, update);
+  const Matrix noisy = noise_ > 0 ? WithNoise(data, update) : Matrix();
+  const ConstMatrix seen = noise_ > 0 ? ConstMatrix(noisy) : data;
+  AddData(model, data, seen, update);
 
   // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
   // often as there are such steps, so that one set of sums will do.
   const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
   statistics_->sums().Scale(-counted, pool_);
-  Chains chains = StartChains(model, data, update);
+  Chains chains = StartChains(model, seen, update);
   RunPlace place{
       .seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps), .burn_in = options_.burn_in};
   std::vector<double> accepted;
@@ -145,6 +165,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   }
   std::ranges::copy(RunChains(model, chains, place), std::back_inserter(accepted));
   report_.acceptance = std::reduce(accepted.begin(), accepted.end()) / static_cast<double>(accepted.size());
+  report_.variety = data_spread_ > 0 ? Spread(chains.hidden) / data_spread_ : 1;
   if (options_.algorithm == Algorithm::kPcd) chains_ = std::move(chains);
 
   if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
@@ -158,8 +179,10 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
 
 // Chains that run on their own from the first step to the last.
 struct Contrastive::Piece {
-  Piece(const Model& model, const SamplerOptions& options, EnergyStatistics::Hidden hidden, int threads)
-      : pool(threads), sampler(model, options, pool, OnUnstable::kAllow), statistics(model, hidden) {}
+  Piece(const Model& model, const SamplerOptions& options, const EnergyStatistics& like, int threads)
+      : pool(threads),
+        sampler(model, options, pool, OnUnstable::kAllow),
+        statistics(model, like.hidden(), like.visible()) {}
 
   ThreadPool pool;
   Sampler sampler;
@@ -176,7 +199,7 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
   const Index count = small ? (chains.count() + kPieceRows - 1) / kPieceRows : std::min<Index>(2, chains.count());
   const int threads = small ? 1 : std::max(1, pool_.threads() / 2);
   while (static_cast<Index>(pieces_.size()) < count) {
-    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), statistics_->hidden(), threads));
+    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), *statistics_, threads));
   }
   const Index rows = (chains.count() + count - 1) / count;
   pool_.ParallelFor(count, [&](Index k) {
@@ -206,11 +229,26 @@ std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, c
   return accepted;
 }
 
-void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t update) {
+Matrix Contrastive::WithNoise(ConstMatrix data, std::uint64_t update) const {
+  Matrix noisy(data.rows(), data.cols());
+  const auto deviation = static_cast<float>(std::sqrt(noise_));
+  const Stream stream(seed_, Purpose::kNoise);
+  constexpr Index kLeastDraws = 1 << 12;  // that are worth a thread
+  pool_.ParallelForRanges(data.rows(), kLeastDraws / std::max<Index>(1, data.cols()), [&](Index first, Index end) {
+    for (Index r = first; r < end; ++r) {
+      const std::span<float> row = noisy.row(r);
+      kernels::DrawNormals({stream, update, 0}, r, row);
+      for (std::size_t i = 0; i < row.size(); ++i) row[i] = data.row(r)[i] + deviation * row[i];
+    }
+  });
+  return noisy;
+}
+
+void Contrastive::AddData(const Model& model, ConstMatrix data, ConstMatrix noisy, std::uint64_t update) {
   CheckVisible(model, data, "data");
   const PackedWeights& weights = model.packed(pool_);
   kernels::Panels v(data.rows(), model.visible());
-  PackRows(data, v, pool_);
+  PackRows(noisy, v, pool_);
   BitMatrix h(data.rows(), model.hidden());
   const DrawPlace draw{Stream(seed_, Purpose::kPositiveHidden), update, 0};
   kernels::HiddenResult result;
@@ -222,11 +260,16 @@ void Contrastive::AddData(const Model& model, ConstMatrix data, std::uint64_t up
   kernels::Panels p(of_probabilities ? data.rows() : 0, model.hidden());
   if (of_probabilities) result.probabilities = p;
   UpdateHidden(weights, v, result, pool_);
-  if (of_probabilities) {
+  if (noise_ > 0 && statistics_->visible() == EnergyStatistics::Visible::kMean) {
+    PackRows(data, v, pool_);
+    statistics_->sums().AddMeans(v, {.absolute = noise_}, p.view(), double{result.probability_scale}, pool_);
+  } else if (of_probabilities) {
     statistics_->sums().Add(v, p.view(), pool_);
   } else {
     statistics_->sums().Add(v, ConstBitView(h), pool_);
   }
+  data_means_ = {statistics_->sums().MeanVisible(), statistics_->sums().MeanHidden()};
+  data_spread_ = Spread(h);
   report_.hidden_activity = MeanBit(h);
   report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
 }

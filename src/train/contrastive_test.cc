@@ -99,6 +99,30 @@ TEST(Contrastive, TheBurnInDoesNotCount) {
   EXPECT_NEAR(double{contrastive.Gradient(model, sampler, data, 0).mu[0]}, 0, 5 / std::sqrt(100.0));
 }
 
+// A unit that is on in half of the rows has the variance ¼ between them.
+TEST(Contrastive, VarietyIsTheSpreadOfTheChainsAsAShareOfTheDatas) {
+  Parameters p(1, 1);
+  p.W(0, 0) = 100;  // h says whether v is above 0
+  const Model model(p);
+  Matrix data(1000, 1);
+  for (Index r = 0; r < 1000; ++r) data(r, 0) = r < 500 ? -5.0f : 5.0f;
+  TrainOptions train;
+  train.algorithm = Algorithm::kPcd;
+  train.restart_fraction = 0;
+  ThreadPool pool(1);
+  Contrastive contrastive(train, 5, pool);
+  const auto variety = [&](Index below) {
+    Chains chains{0, Matrix(1000, 1), BitMatrix(1000, 1)};
+    for (Index r = 0; r < 1000; ++r) chains.visible(r, 0) = r < below ? -5.0f : 5.0f;
+    contrastive.chains() = std::move(chains);
+    contrastive.Gradient(model, Frozen(), data, 0);
+    return contrastive.report().variety;
+  };
+  EXPECT_NEAR(variety(500), 1, 1e-6);
+  EXPECT_NEAR(variety(900), 0.36, 1e-6);
+  EXPECT_NEAR(variety(1000), 0, 1e-6);
+}
+
 // Samplers without adjustment have no law. At every τ they are as the paper has them: h at temperature 1 on both sides,
 // and the difference as it is.
 TEST(Contrastive, WithoutALawTheEstimateIsThePapers) {

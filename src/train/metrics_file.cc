@@ -89,6 +89,7 @@ std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   line["min_log_var"] = m.min_log_var;
   line["max_log_var"] = m.max_log_var;
   line["hidden_activity"] = m.batch.hidden_activity;
+  line["variety"] = m.batch.variety;
   line["unstable_units"] = m.batch.unstable_units;
   for (const auto& [name, value] : curves) line[name] = value;
   return JsonText(line) + "\n";

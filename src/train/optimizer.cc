@@ -36,7 +36,8 @@ double Norm(const Parameters& gradient, ThreadPool& pool) {
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
-Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden) : options_(options) {
+Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale)
+    : options_(options), unit_scale_(std::move(unit_scale)) {
   const int count = options.optimizer == OptimizerKind::kAdam ? 2 : options.momentum > 0 ? 1 : 0;
   for (int i = 0; i < count; ++i) moments_.emplace_back(visible, hidden);
 }
@@ -55,10 +56,12 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
   ForRows(parameters, pool, [&](Index row) {
     const std::span<const float> theta = Row(parameters, row);
     const std::span<float> g = Row(gradient, row);
+    const bool scaled = row < parameters.W.rows() && !unit_scale_.empty();
+    const double rate = scaled ? learning_rate * double{unit_scale_[static_cast<std::size_t>(row)]} : learning_rate;
     const double row_decay = row < parameters.W.rows() ? decay : 0;
     const auto step_by = [&](std::size_t k, double step) {
       const float decayed = theta[k] - static_cast<float>(row_decay * double{theta[k]});
-      g[k] = decayed - static_cast<float>(learning_rate * step);
+      g[k] = decayed - static_cast<float>(rate * step);
     };
     const auto moment = [&](std::size_t i) { return Row(moments_[i], row); };
     if (moments_.empty()) {

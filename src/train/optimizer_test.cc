@@ -53,6 +53,29 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 2e-6) << "parameter " << i;
 }
 
+// Weights of a visible unit by its scale; b, μ and log σ² as ever.
+TEST(Optimizer, StepsOfAUnitsWeightsHaveItsScale) {
+  for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
+    TrainOptions options = Plain();
+    options.optimizer = kind;
+    ThreadPool pool(2);
+    Optimizer optimizer(options, kVisible, kHidden, {0, 0.25f, 1});
+    const Parameters p = Random(1);
+    Parameters scaled = Random(2);
+    optimizer.Step(p, 0.1, scaled, pool);
+    Parameters plain = Random(2);
+    Optimizer(options, kVisible, kHidden).Step(p, 0.1, plain, pool);
+    for (Index j = 0; j < kHidden; ++j) {
+      EXPECT_EQ(scaled.W(0, j), p.W(0, j));
+      EXPECT_NEAR(scaled.W(1, j) - p.W(1, j), 0.25 * (plain.W(1, j) - p.W(1, j)), 1e-6);
+      EXPECT_EQ(scaled.W(2, j), plain.W(2, j));
+    }
+    EXPECT_EQ(scaled.b, plain.b);
+    EXPECT_EQ(scaled.mu, plain.mu);
+    EXPECT_EQ(scaled.log_var, plain.log_var);
+  }
+}
+
 TEST(Optimizer, PlainStepsGoAgainstTheGradient) {
   ExpectNear(AfterSteps(Plain(), 3),
              Oracle(3, [](double theta, double g, std::size_t, int) { return theta - 0.1 * g; }));

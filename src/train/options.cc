@@ -41,6 +41,16 @@ std::vector<Field> TrainOptions::Fields() {
        {.min = 1, .max = 1e6}},
       {"hidden", MakeChoice(hidden, {"sample", "probability"}),
        "hidden units in the gradient: states, or their probabilities (Langevin: always probabilities)"},
+      {"visible", MakeChoice(visible, {"sample", "mean"}),
+       "visible units in the gradient: as the chains have them, or what is expected of them given the step before: the "
+       "same on average, with less noise; for hidden = \"probability\", without adjustment"},
+      {"centred", &centred,
+       "measure v and h from their running means over the data, so that shifted data and flipped hidden units are "
+       "learned alike"},
+      {"unit_scale", MakeChoice(unit_scale, {"same", "data"}),
+       "scale of a visible unit's weights, at the start and in every step: the same for all, or its deviation in the "
+       "data "
+       "(1 at most), so that what hardly varies is left alone; mu then starts at the data's means"},
       {"step_size_schedule", MakeChoice(step_size_schedule, {"constant", "cosine"}),
        "the sampler's step size over training: as it is, or to 0 along a cosine"},
       {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural},

@@ -19,6 +19,7 @@
 #include "grbm/train/checkpoint.h"
 #include "train/metrics_file.h"
 #include "train/run_folder.h"
+#include "train/watch.h"
 
 namespace grbm {
 
@@ -82,15 +83,23 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   const Standardization standardization = ComputeStandardization(data, config.data.standardize);
   const BatchStream batches(data.rows(), config.train.batch_size, request.seed);
   std::vector<Index> rows(static_cast<std::size_t>(config.train.batch_size));
+  Trainer::Setup setup{config.model,     config.sampler, config.train,
+                       request.seed,     data.visible(), static_cast<std::uint64_t>(data.rows()),
+                       config.data.noise};
+  if (config.train.unit_scale == UnitScale::kData) {
+    const Standardization units = UnitStatistics(data, standardization);
+    setup.mean = units.mean;
+    setup.deviation = units.deviation;
+  }
   Trainer trainer(
-      {config.model, config.sampler, config.train, request.seed, data.visible(),
-       static_cast<std::uint64_t>(data.rows())},
+      setup,
       [&](std::uint64_t update, MutableMatrix out) {
         batches.Rows(update, rows);
         data.Read(rows, out);
         standardization.Apply(out);
       },
       pool);
+  CheckOptions(config.generate.Apply(config.sampler));
   const Stability stability = CheckStability(trainer.model(), config.sampler);
   if (stability.unstable > 0) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
@@ -124,7 +133,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
 
   const auto model_file = [&]() -> ModelFile {
     return {trainer.model(),
-            config.sampler,
+            config.generate.Apply(config.sampler),
             standardization,
             data.shape(),
             {{"bits", std::to_string(data.bits())},
@@ -151,7 +160,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   observer.OnStart(trainer, data.rows());
   using Clock = std::chrono::steady_clock;
   auto saved = Clock::now();
-  Index warned_unstable = 0;
+  Watch watch(config.model);
   const auto paused = [&] { return request.pause_after > 0 && trainer.updates() >= request.pause_after; };
   while (!trainer.done() && !paused()) {
     const UpdateMetrics metrics = trainer.Update();
@@ -164,13 +173,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
       WritePicture(model_file(), PictureFolder(request.folder), metrics.update, request.seed, pool);
     }
     observer.OnUpdate(metrics);
-    if (metrics.batch.unstable_units > 2 * warned_unstable) {
-      warned_unstable = metrics.batch.unstable_units;
-      observer.OnWarning(
-          fmt::format("update {}: the step overshoots for {} visible units whose variance is far below the "
-                      "mean; sampler.step_scale = \"unit\" fits every unit",
-                      metrics.update, warned_unstable));
-    }
+    for (const std::string& text : watch.See(metrics)) observer.OnWarning(text);
     const bool stop = observer.ShouldStop() || paused();
     const auto every_steps = static_cast<std::uint64_t>(config.checkpoint.every_steps);
     const bool by_steps = every_steps > 0 && metrics.update % every_steps == 0;

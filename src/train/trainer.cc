@@ -31,6 +31,14 @@ void CheckSetup(const Trainer::Setup& setup) {
                     "\"noise-cd\" and burn_in of 1 and more, otherwise set it to 1",
                     setup.train.start_temperature));
   }
+  if (setup.train.visible == VisibleKind::kMean) {
+    RequireMeans(setup.sampler,
+                 setup.sampler.method == Method::kLangevin || setup.train.hidden == HiddenKind::kProbability);
+  }
+  const auto units = static_cast<std::size_t>(setup.visible);
+  if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
+    throw ConfigError("train: unit_scale = \"data\": the data's mean and deviation of every visible unit are needed");
+  }
   if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
   const double updates = Updates(setup.train, setup.rows);
   if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
@@ -42,6 +50,28 @@ void CheckSetup(const Trainer::Setup& setup) {
 double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
   if (schedule == Schedule::kConstant) return 1;
   return CosineDecay(static_cast<std::int64_t>(update), static_cast<std::int64_t>(total));
+}
+
+// The deviation of each unit in the data, 1 at most; none where all units have the same scale.
+std::vector<float> UnitScales(const Trainer::Setup& setup) {
+  std::vector<float> scales;
+  if (setup.train.unit_scale == UnitScale::kSame) return scales;
+  for (const float deviation : setup.deviation) scales.push_back(std::min(1.0f, deviation));
+  return scales;
+}
+
+Model StartOf(const Trainer::Setup& setup) {
+  const ModelOptions& options = setup.model;
+  Model model =
+      Model::Initial(setup.visible, options.hidden, setup.seed, options.initial_variance, options.variance_floor);
+  const std::vector<float> scales = UnitScales(setup);
+  if (scales.empty()) return model;
+  Parameters p = model.parameters();
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    for (float& w : p.W.row(static_cast<Index>(i))) w *= scales[i];
+    p.mu[i] = setup.mean[i];
+  }
+  return Model(std::move(p), options.variance_floor);
 }
 
 std::string Advice(const TrainOptions& train) {
@@ -63,10 +93,9 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       read_(std::move(read)),
       pool_(pool),
       total_(TotalUpdates(setup.train, setup.rows)),
-      model_(Model::Initial(setup.visible, setup.model.hidden, setup.seed, setup.model.initial_variance,
-                            setup.model.variance_floor)),
-      contrastive_(setup.train, setup.seed, pool),
-      optimizer_(setup.train, setup.visible, setup.model.hidden),
+      model_(StartOf(setup)),
+      contrastive_(setup.train, setup.seed, pool, setup.noise),
+      optimizer_(setup.train, setup.visible, setup.model.hidden, UnitScales(setup)),
       batch_(setup.train.batch_size, setup.visible) {
   CheckOptions(setup_.sampler);
 }
@@ -97,8 +126,15 @@ UpdateMetrics Trainer::Update() {
   }
   metrics.batch = contrastive_.report();
 
+  std::optional<Offsets> offsets = offsets_;
+  if (train.centred) {
+    if (!offsets) offsets.emplace();
+    MoveOffsets(*offsets, contrastive_.data_means(), updates_);
+    CentreGradient(model_, *offsets, gradient, pool_);
+  }
   metrics.gradient_norm = optimizer_.Step(model_.parameters(), metrics.learning_rate, gradient, pool_);
   if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
+  if (train.centred) UncentreStep(model_, *offsets, gradient, pool_);
   try {
     Model next(std::move(gradient), setup_.model.variance_floor);
     if (std::ranges::max(next.variance()) > kRunaway * setup_.model.initial_variance) {
@@ -108,6 +144,7 @@ UpdateMetrics Trainer::Update() {
   } catch (const DataError& error) {
     diverged(error.what());
   }
+  offsets_ = std::move(offsets);
   ++updates_;
   metrics.mean_variance = model_.mean_variance();
   metrics.min_log_var = std::ranges::min(model_.log_var());
@@ -116,7 +153,7 @@ UpdateMetrics Trainer::Update() {
 }
 
 TrainState Trainer::State() const {
-  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains()};
+  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_};
 }
 
 void Trainer::Restore(TrainState state) {
@@ -130,10 +167,16 @@ void Trainer::Restore(TrainState state) {
                     state.parameters.W.rows(), state.parameters.W.cols(), state.moments.size(), model_.visible(),
                     model_.hidden(), optimizer_.moments().size()));
   }
+  const bool has_offsets = state.offsets && static_cast<Index>(state.offsets->visible.size()) == model_.visible() &&
+                           static_cast<Index>(state.offsets->hidden.size()) == model_.hidden();
+  if (setup_.train.centred && state.updates > 0 && !has_offsets) {
+    throw DataError("checkpoint: no offsets of the centred gradient for each unit, but the settings ask for it");
+  }
   model_ = Model(std::move(state.parameters), setup_.model.variance_floor);
   optimizer_.moments() = std::move(state.moments);
   optimizer_.set_steps(state.updates);
   contrastive_.chains() = std::move(state.chains);
+  offsets_ = std::move(state.offsets);
   updates_ = state.updates;
 }
 

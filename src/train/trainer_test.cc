@@ -73,6 +73,30 @@ TEST(Trainer, AnUpdateIsAGradientAndAStep) {
             }));
 }
 
+// A unit that does not vary keeps weights of 0 and its mean; scales end at 1.
+TEST(Trainer, UnitsStartAndLearnByTheirDeviationInTheData) {
+  Trainer::Setup setup = SmallSetup();
+  setup.train.unit_scale = UnitScale::kData;
+  setup.mean = {7, 0.5f, -1};
+  setup.deviation = {0, 0.25f, 3};
+  ThreadPool pool(1);
+  Trainer trainer(setup, ReadBatch, pool);
+  const Model same = Model::Initial(setup.visible, setup.model.hidden, setup.seed);
+  EXPECT_EQ(trainer.model().parameters().mu, setup.mean);
+  for (Index j = 0; j < setup.model.hidden; ++j) {
+    EXPECT_EQ(trainer.model().W()(0, j), 0);
+    EXPECT_EQ(trainer.model().W()(1, j), 0.25f * same.W()(1, j));
+    EXPECT_EQ(trainer.model().W()(2, j), same.W()(2, j));
+  }
+  while (!trainer.done()) trainer.Update();
+  for (Index j = 0; j < setup.model.hidden; ++j) {
+    EXPECT_EQ(trainer.model().W()(0, j), 0);
+    EXPECT_NE(trainer.model().W()(1, j), 0.25f * same.W()(1, j));
+  }
+  setup.mean.pop_back();
+  EXPECT_THAT(ErrorOf([&] { Trainer(setup, ReadBatch, pool); }), HasSubstr("unit_scale = \"data\""));
+}
+
 TEST(Trainer, SchedulesAreFollowed) {
   for (const bool cosine : {false, true}) {
     Trainer::Setup setup = SmallSetup();
@@ -124,6 +148,7 @@ TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
   setup.train.optimizer = OptimizerKind::kAdam;
   setup.train.momentum = 0.5;
   setup.train.weight_decay = 0.01;
+  setup.train.centred = true;
   ThreadPool pool(2);
   Trainer whole(setup, ReadBatch, pool);
   while (whole.updates() < 9) whole.Update();
@@ -131,11 +156,127 @@ TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
   EXPECT_EQ(state.updates, 9U);
   EXPECT_EQ(state.moments.size(), 2U);
   ASSERT_TRUE(state.chains);
+  ASSERT_TRUE(state.offsets);
   Trainer resumed(setup, ReadBatch, pool);
   resumed.Restore(std::move(state));
   while (!whole.done()) whole.Update();
   while (!resumed.done()) resumed.Update();
   EXPECT_EQ(Values(whole.model().parameters()), Values(resumed.model().parameters()));
+}
+
+// The same model for data that are c further: what v adds to the logits more, b takes away.
+Model Shifted(const Model& model, std::span<const float> c) {
+  Parameters p = model.parameters();
+  for (std::size_t i = 0; i < c.size(); ++i) {
+    p.mu[i] += c[i];
+    for (std::size_t j = 0; j < p.b.size(); ++j) {
+      p.b[j] -= p.W(static_cast<Index>(i), static_cast<Index>(j)) * c[i] / model.variance()[i];
+    }
+  }
+  return Model(p, model.variance_floor());
+}
+
+// The same law, with the last hidden unit the other way round: of h = 1 - h′, μ takes what was there without h′.
+Model Flipped(const Model& model) {
+  Parameters p = model.parameters();
+  const Index last = model.hidden() - 1;
+  for (Index i = 0; i < model.visible(); ++i) {
+    p.mu[static_cast<std::size_t>(i)] += p.W(i, last);
+    p.W(i, last) = -p.W(i, last);
+  }
+  p.b.back() = -p.b.back();
+  return Model(p, model.variance_floor());
+}
+
+// A whole training from `start`, of data that are c further. No hidden unit is drawn, so that a flip leaves all else.
+Model TrainedFrom(const Model& start, std::span<const float> c, bool centred, OptimizerKind optimizer) {
+  Trainer::Setup setup = SmallSetup();
+  setup.sampler = LearningOptions(Method::kLangevin, Adjust::kNone, 0.1, 5);
+  setup.train.algorithm = Algorithm::kCd;
+  setup.train.optimizer = optimizer;
+  setup.train.clip_norm = 1;
+  setup.train.centred = centred;
+  ThreadPool pool(2);
+  Trainer trainer(
+      setup,
+      [&](std::uint64_t update, MutableMatrix out) {
+        ReadBatch(update, out);
+        for (Index r = 0; r < out.rows(); ++r) {
+          for (Index i = 0; i < out.cols(); ++i) out(r, i) += c[static_cast<std::size_t>(i)];
+        }
+      },
+      pool);
+  trainer.Restore({0, start.parameters(), Optimizer(setup.train, 3, 4).moments(), {}, {}});
+  while (!trainer.done()) trainer.Update();
+  return trainer.model();
+}
+
+double LargestDifference(const Model& a, const Model& b) {
+  const std::vector<double> x = Values(a.parameters());
+  const std::vector<double> y = Values(b.parameters());
+  double largest = 0;
+  for (std::size_t k = 0; k < x.size(); ++k) largest = std::max(largest, std::abs(x[k] - y[k]));
+  return largest;
+}
+
+// What is learned is the same whatever the data's zero is and whichever state a hidden unit calls 1; without centring it
+// is not.
+TEST(Trainer, TheCentredGradientKnowsNeitherShiftsNorFlips) {
+  const Model start = testing::RandomModel(3, 4, 8);
+  const std::vector<float> none(3);
+  const std::vector<float> shift = {1.5f, -2, 0.75f};
+  for (const OptimizerKind optimizer : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
+    const auto difference = [&](bool centred, bool flip) {
+      const Model plain = TrainedFrom(start, none, centred, optimizer);
+      if (flip) return LargestDifference(Flipped(plain), TrainedFrom(Flipped(start), none, centred, optimizer));
+      return LargestDifference(Shifted(plain, shift), TrainedFrom(Shifted(start, shift), shift, centred, optimizer));
+    };
+    EXPECT_GT(LargestDifference(start, TrainedFrom(start, none, true, optimizer)), 0.1) << "it moved";
+    for (const bool flip : {false, true}) {
+      EXPECT_LT(difference(true, flip), 1e-4) << "flip " << flip;
+      EXPECT_GT(difference(false, flip), 1e-2) << "flip " << flip;
+    }
+  }
+}
+
+// A step against it is a step downhill: it is the gradient times a matrix that is positive definite.
+TEST(Centring, AStepAgainstTheCentredGradientIsDownhill) {
+  const Model model = testing::RandomModel(3, 4, 9);
+  ThreadPool pool(1);
+  TrainOptions train;
+  Contrastive contrastive(train, 4, pool);
+  const Parameters gradient = contrastive.Gradient(model, SmallSetup().sampler, testing::RandomVisible(40, 3, 5), 0);
+  Parameters centred = gradient;
+  CentreGradient(model, contrastive.data_means(), centred, pool);
+  Parameters next = model.parameters();
+  const float rate = 1e-4f;
+  const auto step = [&](auto&& theta, const auto& g) {
+    for (std::size_t k = 0; k < g.size(); ++k) theta[k] -= rate * g[k];
+  };
+  step(next.W.values(), centred.W.values());
+  step(next.b, centred.b);
+  step(next.mu, centred.mu);
+  step(next.log_var, centred.log_var);
+  UncentreStep(model, contrastive.data_means(), next, pool);
+  // The change of what the gradient is of is -rate times the square of the centred gradient's norm.
+  const std::vector<double> before = Values(model.parameters());
+  const std::vector<double> after = Values(next);
+  const std::vector<double> g = Values(gradient);
+  double change = 0;
+  for (std::size_t k = 0; k < g.size(); ++k) change += g[k] * (after[k] - before[k]);
+  const double norm = Norm(centred, pool);
+  EXPECT_NEAR(change, -double{rate} * norm * norm, 0.01 * double{rate} * norm * norm);
+}
+
+TEST(Centring, OffsetsAreTheMeanOfTheFirstBatchesAndForgetThemLater) {
+  Offsets offsets;
+  for (std::uint64_t u = 0; u < 100; ++u) {
+    MoveOffsets(offsets, {{static_cast<float>(u)}, {0.5f}}, u);
+    EXPECT_NEAR(offsets.visible[0], static_cast<double>(u) / 2, 1e-3);
+  }
+  for (std::uint64_t u = 100; u < 1100; ++u) MoveOffsets(offsets, {{-1}, {0.25f}}, u);
+  EXPECT_NEAR(offsets.visible[0], -1 + 50.5 * std::pow(0.99, 1000), 1e-3);
+  EXPECT_NEAR(offsets.hidden[0], 0.25, 1e-3);
 }
 
 TEST(Trainer, RefusesSettingsThatContradictEachOther) {
@@ -148,6 +289,26 @@ TEST(Trainer, RefusesSettingsThatContradictEachOther) {
   EXPECT_THAT(refusal([](auto& s) { s.train.burn_in = 5; }),
               HasSubstr("burn_in = 5: allowed is below sampler.steps = 5"));
   EXPECT_THAT(refusal([](auto& s) { s.train.start_temperature = 2; }), HasSubstr("start_temperature = 2"));
+  const auto mean = [](Trainer::Setup& s) {
+    s.train.visible = VisibleKind::kMean;
+    s.train.hidden = HiddenKind::kProbability;
+  };
+  EXPECT_EQ(refusal(mean), "no error");
+  EXPECT_THAT(refusal([&](auto& s) {
+                mean(s);
+                s.train.hidden = HiddenKind::kSample;
+              }),
+              HasSubstr("visible = \"mean\": the mean of a step is known with train.hidden = \"probability\""));
+  EXPECT_THAT(refusal([&](auto& s) {
+                mean(s);
+                s.sampler.adjust = Adjust::kMetropolis;
+              }),
+              HasSubstr("known with sampler.adjust = \"none\""));
+  EXPECT_THAT(refusal([&](auto& s) {
+                mean(s);
+                s.sampler.step_scale = StepScale::kMean;
+              }),
+              HasSubstr("known with sampler.step_scale = \"unit\""));
   EXPECT_THAT(refusal([](auto& s) { s.rows = 0; }), HasSubstr("no rows"));
   EXPECT_THAT(refusal([](auto& s) { s.train.epochs = 1e18; }), HasSubstr("epochs"));
   EXPECT_EQ(refusal([](auto&) {}), "no error");
@@ -156,10 +317,15 @@ TEST(Trainer, RefusesSettingsThatContradictEachOther) {
 TEST(Trainer, RefusesAStateOfOtherSettings) {
   ThreadPool pool(1);
   Trainer trainer(SmallSetup(), ReadBatch, pool);
-  TrainState other{1, Parameters(3, 5), {}, {}};
+  TrainState other{1, Parameters(3, 5), {}, {}, {}};
   EXPECT_THAT(ErrorOf([&] { trainer.Restore(other); }), HasSubstr("3 × 5 weights and 0 running means"));
-  TrainState moments{1, Parameters(3, 4), {Parameters(3, 4)}, {}};
+  TrainState moments{1, Parameters(3, 4), {Parameters(3, 4)}, {}, {}};
   EXPECT_THAT(ErrorOf([&] { trainer.Restore(moments); }), HasSubstr("1 running means"));
+  Trainer::Setup centred = SmallSetup();
+  centred.train.centred = true;
+  Trainer other_trainer(centred, ReadBatch, pool);
+  TrainState without{1, Parameters(3, 4), {}, {}, {}};
+  EXPECT_THAT(ErrorOf([&] { other_trainer.Restore(without); }), HasSubstr("no offsets"));
 }
 
 // The model is as it was, and the line names the update, the cause and what to change.

@@ -94,7 +94,7 @@ class Models(ProgramTest):
         lines = [json.loads(line) for line in (run_folder / "metrics.jsonl").read_text().splitlines()]
         self.assertEqual([line["update"] for line in lines], list(range(1, 201)))
         for key in ["epoch", "reconstruction", "mean_variance", "gradient_norm", "acceptance", "min_log_var",
-                    "max_log_var", "hidden_activity"]:
+                    "max_log_var", "hidden_activity", "variety"]:
             self.assertIn(key, lines[0])
 
         out = self.folder / "samples.npy"

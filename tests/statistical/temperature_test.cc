@@ -2,8 +2,8 @@
 // law's likelihood.
 //
 // The oracle is the likelihood itself, by enumeration (exp(-E/τ), a model by math.md (8)) or by quadrature (exp(-Ẽ/τ)),
-// and its finite differences in the parameters of the model: nothing of math.md (31) is in it. 51 tests of
-// 13 parameters and one of 9 compare 672 means; each is off by more than 6.1 standard errors with
+// and its finite differences in the parameters of the model: nothing of math.md (31) is in it. 63 tests of
+// 13 parameters and one of 9 compare 828 means; each is off by more than 6.1 standard errors with
 // probability 1.1e-9, any of them with less than 1e-6.
 #include <gtest/gtest.h>
 
@@ -29,6 +29,7 @@ struct Setting {
   std::string name;
   SamplerOptions sampler;
   HiddenKind hidden = HiddenKind::kSample;
+  VisibleKind visible = VisibleKind::kSample;
 };
 void PrintTo(const Setting& s, std::ostream* out) { *out << s.name; }
 std::string Name(const ::testing::TestParamInfo<Setting>& test) { return test.param.name; }
@@ -40,6 +41,9 @@ std::vector<Setting> Settings() {
       SamplerOptions options = sampler.sampler;
       options.temperature = temperature;
       settings.push_back({sampler.name + at + "_probability", options, HiddenKind::kProbability});
+      if (options.adjust == Adjust::kNone) {
+        settings.push_back({sampler.name + at + "_mean", options, HiddenKind::kProbability, VisibleKind::kMean});
+      }
       if (options.method == Method::kLangevin) continue;  // it has no states
       settings.push_back({sampler.name + at + "_sample", options, HiddenKind::kSample});
     }
@@ -85,10 +89,11 @@ std::vector<double> ExactGradientOf(const Model& model, const SamplerOptions& sa
 MeanVector Estimate(const Model& model, const Setting& setting, TrainOptions train, int runs,
                     const std::function<Matrix(int)>& data) {
   train.hidden = setting.hidden;
+  train.visible = setting.visible;
   ThreadPool pool(1);
   Contrastive contrastive(train, 5, pool);
   MeanVector estimate;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < testing::Repeats(runs); ++run) {
     estimate.Add(
         testing::Values(contrastive.Gradient(model, setting.sampler, data(run), static_cast<std::uint64_t>(run))));
   }

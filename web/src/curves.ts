@@ -18,6 +18,7 @@ const KNOWN: Record<string, Known> = {
   gradient_norm: { title: "Gradient norm", help: "Before clipping", log: true },
   acceptance: { title: "Acceptance", help: "Share of the chains' moves that were accepted" },
   hidden_activity: { title: "Hidden activity", help: "Mean of the hidden units on the data" },
+  variety: { title: "Variety of chains", help: "How much their hidden units differ, as a share of the data's: near 0 all samples are alike" },
   unstable_units: { title: "Unstable units", help: "Visible units for which a step overshoots" },
   learning_rate: { title: "Learning rate", help: "Step of the parameters per unit of gradient" },
   step_size: { title: "Step size", help: "Of the sampler" },

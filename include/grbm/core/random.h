@@ -28,6 +28,7 @@ enum class Purpose : std::uint8_t {
   kPositiveHidden = 8,
   kRestart = 9,
   kResample = 10,
+  kNoise = 11,
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,

@@ -23,6 +23,7 @@ struct DataOptions {
   std::int64_t subset = 0;
   std::int64_t subset_seed = 1;
   std::string split = "train";
+  double noise = 0;
 
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();

@@ -16,4 +16,7 @@ enum class Standardize { kChannel, kPixel, kNone };
 // deviation 1, so that it becomes 0. Never holds the data as floats; the same data give the same bits.
 Standardization ComputeStandardization(const Dataset& data, Standardize kind);
 
+// The mean and deviation of each visible unit in the model's units; what is constant has the deviation 0.
+Standardization UnitStatistics(const Dataset& data, const Standardization& standardization);
+
 }  // namespace grbm

@@ -44,6 +44,8 @@ Matrix HiddenLogits(const Model& model, ConstMatrix v, ThreadPool& pool);
 Matrix HiddenProbabilities(const Model& model, ConstMatrix v, ThreadPool& pool, double temperature = 1);
 // μ + W h, the mean of p(v | h): rows × visible.                                                        [math.md (3)]
 Matrix VisibleMean(const Model& model, ConstBitView h, ThreadPool& pool);
+// μ + W p, its mean over h of probabilities p: rows × visible.
+Matrix VisibleMean(const Model& model, ConstMatrix p, ThreadPool& pool);
 
 // h ~ p(h | v), at a temperature as above; v ~ p(v | h).
 BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place, ThreadPool& pool,

@@ -17,14 +17,17 @@ class EnergyStatistics {
   // What is added of the hidden units: states, for the gradient of E [math.md (9)], or p(h | v), for its mean over h given
   // v: at temperature 1 the gradient of the marginal energy Ẽ [math.md (10)].
   enum class Hidden { kState, kProbability };
+  // What a sampler adds of the visible units of each step: states, or what is expected of them given the step before.
+  enum class Visible { kState, kMean };
 
-  explicit EnergyStatistics(const Model& model, Hidden hidden = Hidden::kState);
+  explicit EnergyStatistics(const Model& model, Hidden hidden = Hidden::kState, Visible visible = Visible::kState);
   ~EnergyStatistics();
 
   // Forgets all; from now on for this model, which must have the same shape and outlive the statistics.
   void Reset(const Model& model, ThreadPool& pool);
 
   Hidden hidden() const { return hidden_; }
+  Visible visible() const { return visible_; }
   // Adds states (v, h), for kState.
   void Add(ConstMatrix v, ConstBitView h, ThreadPool& pool);
   // Adds states v with p(h | v) under exp(-E/temperature), for kProbability.
@@ -40,6 +43,7 @@ class EnergyStatistics {
 
  private:
   Hidden hidden_;
+  Visible visible_;
   std::unique_ptr<StateSums> sums_;
 };
 

@@ -25,11 +25,25 @@ struct SamplerOptions {
   std::int64_t adjust_after = 0;
   double refresh = 0.5;
   Final final = Final::kAuto;
+  std::int64_t final_steps = 0;
 
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();
 
   bool operator==(const SamplerOptions&) const = default;
+};
+
+// How samples are drawn from a trained model, where it is not as in training: 0 is as there. The section [generate].
+struct GenerateOptions {
+  std::int64_t steps = 0;
+  double step_size = 0;
+  double temperature = 0;
+
+  std::vector<Field> Fields();
+  // `training` with what is set here.
+  SamplerOptions Apply(SamplerOptions training) const;
+
+  bool operator==(const GenerateOptions&) const = default;
 };
 
 // Throws ConfigError for a value out of range, or for settings that contradict each other.

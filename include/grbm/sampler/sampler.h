@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -68,6 +69,9 @@ Stability CheckStability(const Model& model, const SamplerOptions& options);
 // Throws ConfigError, which says what to set, where there is such a unit.
 void RequireStable(const Model& model, const SamplerOptions& options);
 
+// Throws ConfigError for samplers whose steps have no mean that statistics of Visible::kMean could use.
+void RequireMeans(const SamplerOptions& options, bool of_probabilities);
+
 // What to do about unstable units: refuse them, or leave it to the caller to count them.
 enum class OnUnstable { kThrow, kAllow };
 
@@ -104,7 +108,11 @@ class Sampler {
   std::unique_ptr<Workspace> workspace_;
 };
 
-// What to show of the last state, as options.final says: μ + W h, or v. A model alone does not know of images: here
+// What to show of a state as Final::kMean: μ + W h or, with options.final_steps, v after so many steps to
+// μ + W p(h | v); `after_step` may change v after each.                                                [math.md (48)]
+Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
+                 ThreadPool& pool, const std::function<void(Matrix&)>& after_step = {});
+// What to show of the last state, as options.final says: the mean, or v. A model alone does not know of images: here
 // Final::kAuto is v, and callers that know put in what it stands for (ShownFinal).
 Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool);
 

@@ -18,6 +18,7 @@ struct Config {
   ModelOptions model;
   SamplerOptions sampler;
   TrainOptions train;
+  GenerateOptions generate;
   CheckpointOptions checkpoint;
   EvaluateOptions evaluate;
 

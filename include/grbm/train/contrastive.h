@@ -8,6 +8,7 @@
 
 #include "grbm/model/gradient.h"
 #include "grbm/sampler/sampler.h"
+#include "grbm/train/centring.h"
 #include "grbm/train/options.h"
 
 namespace grbm {
@@ -18,6 +19,7 @@ struct BatchReport {
   double hidden_activity = 0;  // mean of the hidden units on the data
   double reconstruction = 0;   // mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit
   Index unstable_units = 0;    // see CheckStability
+  double variety = 1;          // how much the chains' hidden units differ at their end, as a share of the data's
 };
 
 // The paper's algorithms 3 and 4 (chains from noise), classic contrastive divergence (from the data) and persistent
@@ -25,7 +27,8 @@ struct BatchReport {
 class Contrastive {
  public:
   // The pool must outlive it.
-  Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool);
+  // noise: the variance of what is added to the data.
+  Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise = 0);
   ~Contrastive();
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
@@ -36,14 +39,18 @@ class Contrastive {
                       Parameters memory = {});
 
   const BatchReport& report() const { return report_; }
+  // The means of v and h over the data of the last gradient.
+  const Offsets& data_means() const { return data_means_; }
 
   // The chains that pcd goes on with; none before the first update.
   std::optional<Chains>& chains() { return chains_; }
   const std::optional<Chains>& chains() const { return chains_; }
 
  private:
-  // The positive phase: adds the data to the statistics, and reports on it.
-  void AddData(const Model& model, ConstMatrix data, std::uint64_t update);
+  // The data with noise, which is drawn for this update.
+  Matrix WithNoise(ConstMatrix data, std::uint64_t update) const;
+  // The positive phase: adds the data to the statistics, and reports on it. `noisy` is the data with noise.
+  void AddData(const Model& model, ConstMatrix data, ConstMatrix noisy, std::uint64_t update);
   Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
   std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
                                  const Chains& chains);
@@ -54,12 +61,15 @@ class Contrastive {
   TrainOptions options_;
   std::uint64_t seed_;
   ThreadPool& pool_;
+  double noise_;
   std::unique_ptr<EnergyStatistics> statistics_;
   std::unique_ptr<Sampler> sampler_;
   struct Piece;
   std::vector<std::unique_ptr<Piece>> pieces_;
   std::optional<Chains> chains_;
   BatchReport report_;
+  Offsets data_means_;
+  double data_spread_ = 0;  // of its hidden units
 };
 
 }  // namespace grbm

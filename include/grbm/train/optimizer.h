@@ -15,7 +15,8 @@ double Norm(const Parameters& gradient, ThreadPool& pool);
 // Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (33)]
 class Optimizer {
  public:
-  Optimizer(const TrainOptions& options, Index visible, Index hidden);
+  // unit_scale: by visible unit, what the steps of its weights are multiplied by; none: 1.
+  Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale = {});
 
   // `gradient`, that of what is to be made small, becomes the next parameters. Returns its norm before clipping; where
   // that is not finite nothing is changed.
@@ -29,6 +30,7 @@ class Optimizer {
 
  private:
   TrainOptions options_;
+  std::vector<float> unit_scale_;
   std::vector<Parameters> moments_;
   std::uint64_t steps_ = 0;
 };

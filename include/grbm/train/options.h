@@ -22,6 +22,8 @@ enum class Algorithm { kNoiseCd, kCd, kPcd };
 enum class Schedule { kConstant, kCosine };
 enum class OptimizerKind { kSgd, kAdam };
 enum class HiddenKind { kSample, kProbability };
+enum class VisibleKind { kSample, kMean };
+enum class UnitScale { kSame, kData };
 
 struct TrainOptions {
   Algorithm algorithm = Algorithm::kNoiseCd;
@@ -37,6 +39,9 @@ struct TrainOptions {
   std::int64_t burn_in = 0;
   double start_temperature = 1;
   HiddenKind hidden = HiddenKind::kSample;
+  VisibleKind visible = VisibleKind::kSample;
+  bool centred = false;
+  UnitScale unit_scale = UnitScale::kSame;
   Schedule step_size_schedule = Schedule::kConstant;
   double adjust_warmup_epochs = 0;
   double restart_fraction = 0.05;

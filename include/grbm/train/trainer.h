@@ -32,6 +32,7 @@ struct TrainState {
   Parameters parameters;
   std::vector<Parameters> moments;  // of the optimiser
   std::optional<Chains> chains;     // of persistent contrastive divergence
+  std::optional<Offsets> offsets;   // of the centred gradient
 };
 
 // How many updates a run of so many rows makes.
@@ -49,6 +50,10 @@ class Trainer {
     std::uint64_t seed = 1;
     Index visible = 0;
     std::uint64_t rows = 0;  // of the data set: an epoch
+    double noise = 0;        // the variance of what is added to the data
+    // Of the data, by visible unit, for UnitScale::kData.
+    std::vector<float> mean = {};
+    std::vector<float> deviation = {};
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
@@ -76,6 +81,7 @@ class Trainer {
   Model model_;
   Contrastive contrastive_;
   Optimizer optimizer_;
+  std::optional<Offsets> offsets_;
   Matrix batch_;
   Parameters memory_;  // of the last parameters, for the next gradient
 };
