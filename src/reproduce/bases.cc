@@ -65,7 +65,7 @@ Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& set
   } else if (options.scale == Scale::kSmall) {
     base = {"train.epochs=2.5"};
   }
-  return {options.scale == Scale::kPaper ? "paper-mnist" : "mnist", Merge(base, settings), {"quick"}};
+  return {options.scale == Scale::kPaper ? "paper-mnist" : "small-mnist", Merge(base, settings), {"quick"}};
 }
 
 Cell LongDigits(const ReproduceOptions& options) {

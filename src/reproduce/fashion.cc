@@ -7,7 +7,7 @@ namespace {
 
 std::vector<Row> Rows(const ReproduceOptions& options) {
   const Scale scale = options.scale;
-  Cell cell = {scale == Scale::kPaper ? "paper-fashion" : "fashion", {}, {"quick", "fid"}};
+  Cell cell = {scale == Scale::kPaper ? "paper-fashion" : "small-fashion", {}, {"quick", "fid"}};
   if (scale == Scale::kSmall) cell.settings = {"train.epochs=6"};
   if (scale == Scale::kQuick) {
     cell.settings = Merge(Digits(options).settings, {"data.source=" + SourceAtHand("fashion-mnist", scale)});
