@@ -25,7 +25,7 @@ std::uint64_t Digest(std::string_view text) {
   return digest;
 }
 
-// mnist-method-gibbs-epochs-2.5: the preset and what differs from it.
+// small-mnist-method-gibbs-epochs-2.5: the preset and what differs from it.
 std::string ReadableName(const Cell& cell, const Config& config) {
   std::string name = fs::path(cell.preset).stem().string();
   for (const std::string& difference : Differences(config, LoadPreset(cell.preset))) {

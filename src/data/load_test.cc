@@ -283,7 +283,7 @@ TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   DataOptions options;
   std::vector<std::string_view> names;
   for (const Field& field : options.Fields()) names.push_back(field.name);
-  EXPECT_THAT(names, ElementsAre("source", "standardize", "crop", "resize", "subset", "subset_seed", "split"));
+  EXPECT_THAT(names, ElementsAre("source", "standardize", "crop", "resize", "subset", "subset_seed", "split", "noise"));
   AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
   EXPECT_EQ(options.standardize, Standardize::kPixel);
 }

@@ -62,7 +62,7 @@ void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what)
 
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
-  if (ShownFinal(file, options) == Final::kMean && state.hidden.rows() > 0) {
+  if (ShownFinal(file, options) == Final::kMean && (state.hidden.rows() > 0 || options.final_steps > 0)) {
     shown = FinalMean(file.model, state.visible, state.hidden, options, pool);
   } else {
     shown = Matrix(state.visible.rows(), state.visible.cols());

@@ -87,10 +87,10 @@ TEST_F(Reproduce, PaperScaleIsThePapers) {
 
 TEST_F(Reproduce, ACellIsKnownByItsSettingsAlone) {
   const ReproduceOptions options = Options(Scale::kSmall);
-  const Cell plain = {"mnist", {"train.epochs=2", "sampler.steps=7"}, {"quick"}};
-  const Cell same = {"mnist", {"sampler.steps=7", "sampler.method=gibbs-langevin", "train.epochs=2"}, {"quick", "fid"}};
-  const Cell checkpoint = {"mnist", {"train.epochs=2", "sampler.steps=7", "checkpoint.keep=5"}, {}};
-  const Cell other = {"mnist", {"train.epochs=2", "sampler.steps=8"}, {"quick"}};
+  const Cell plain = {"small-mnist", {"train.epochs=2", "sampler.steps=7"}, {"quick"}};
+  const Cell same = {"small-mnist", {"sampler.steps=7", "sampler.method=gibbs-langevin", "train.epochs=2"}, {"quick", "fid"}};
+  const Cell checkpoint = {"small-mnist", {"train.epochs=2", "sampler.steps=7", "checkpoint.keep=5"}, {}};
+  const Cell other = {"small-mnist", {"train.epochs=2", "sampler.steps=8"}, {"quick"}};
   EXPECT_EQ(CellFolder(options, plain), CellFolder(options, same));
   EXPECT_EQ(CellFolder(options, plain), CellFolder(options, checkpoint));
   EXPECT_NE(CellFolder(options, plain), CellFolder(options, other));

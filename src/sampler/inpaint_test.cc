@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "grbm/core/error.h"
+#include "grbm/model/energy.h"
 #include "support/models.h"
 #include "support/moments.h"
 
@@ -101,6 +102,26 @@ Worst CompareUnknown(const Matrix& v, const std::vector<double>& p, double facto
 
 const std::vector<bool> kFirstKnown = {true, false, false};
 const std::vector<bool> kTwoKnown = {true, true, false};
+
+// After many steps without noise the unknown units are where such a step leaves them, with the known ones where they were.
+TEST(Inpaint, StepsWithoutNoiseKeepWhatIsKnown) {
+  const Model model = SmallModel();
+  Matrix data(20, 3);
+  for (Index r = 0; r < 20; ++r) data(r, 0) = 3;  // far from where the model would have it
+  SamplerOptions options;
+  options.method = Method::kGibbs;
+  options.steps = 3;
+  options.final = Final::kMean;
+  options.final_steps = 300;
+  ThreadPool pool(1);
+  const Matrix v = Inpaint(model, options, data, kFirstKnown, 4, pool);
+  const Matrix next = VisibleMean(model, HiddenProbabilities(model, v, pool), pool);
+  for (Index r = 0; r < 20; ++r) {
+    EXPECT_EQ(v(r, 0), 3);
+    EXPECT_GT(std::abs(next(r, 0) - 3), 0.1);
+    for (const Index i : {1, 2}) EXPECT_NEAR(v(r, i), next(r, i), 1e-3);
+  }
+}
 
 class ExactInpaint : public ::testing::TestWithParam<std::pair<Method, double>> {};
 INSTANTIATE_TEST_SUITE_P(Samplers, ExactInpaint,

@@ -53,14 +53,12 @@ std::vector<Field> GenerateOptions::Fields() {
   return {
       {"steps", &steps, "steps of a chain that draws samples; 0: as in training", {.min = 0, .max = 1e9}},
       {"step_size", &step_size, "its step size; 0: as in training", {.min = 0}},
-      {"temperature", &temperature, "its temperature; 0: as in training", {.min = 0}},
   };
 }
 
 SamplerOptions GenerateOptions::Apply(SamplerOptions training) const {
   if (steps > 0) training.steps = steps;
   if (step_size > 0) training.step_size = step_size;
-  if (temperature > 0) training.temperature = temperature;
   return training;
 }
 

@@ -36,12 +36,10 @@ TEST(Config, GenerationIsAsTrainingButForWhatItSets) {
   SamplerOptions drawn = config.generate.Apply(config.sampler);
   EXPECT_EQ(drawn.steps, 80);
   EXPECT_EQ(drawn.temperature, 2);
-  SetOption(config, "generate.temperature=0.5");
   SetOption(config, "generate.step_size=0.3");
   SetOption(config, "generate.steps=0");
   drawn = config.generate.Apply(config.sampler);
   EXPECT_EQ(drawn.steps, 20);
-  EXPECT_EQ(drawn.temperature, 0.5);
   EXPECT_EQ(drawn.step_size, 0.3);
   EXPECT_THAT(ErrorOf([&] { SetOption(config, "generate.steps=-1"); }), HasSubstr("generate.steps=-1"));
 }

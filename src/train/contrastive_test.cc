@@ -168,6 +168,35 @@ TEST(Contrastive, BeforeTheAdjustmentChainsAreUnadjusted) {
   }
 }
 
+// cd goes from what the model sees: the data with their noise.
+TEST(Contrastive, ChainsFromTheDataBeginWithItsNoise) {
+  Parameters p(1, 1);
+  const Model model(p);
+  const Matrix data(1000, 1);
+  TrainOptions train;
+  train.algorithm = Algorithm::kCd;
+  ThreadPool pool(1);
+  // Of chains that stay where they begin nothing is left but where that is.
+  EXPECT_NEAR(Contrastive(train, 5, pool, 4).Gradient(model, Frozen(), data, 0).log_var[0], 0, 0.02);
+}
+
+// With noise, expected visible units and hidden probabilities.
+TEST(Contrastive, ThreadsLeaveNoTraceOfWhatIsExpected) {
+  const Model model = RandomModel(3, 4, 1, 0.5);
+  const Matrix data = testing::RandomVisible(120, 3, 2);
+  TrainOptions train;
+  train.hidden = HiddenKind::kProbability;
+  train.visible = VisibleKind::kMean;
+  train.start_temperature = 3;  // steps without statistics before those with
+  train.burn_in = 3;
+  const auto gradient = [&](int threads) {
+    ThreadPool pool(threads);
+    return Values(Contrastive(train, 5, pool, 0.5)
+                      .Gradient(model, LearningOptions(Method::kGibbs, Adjust::kNone, 1, 6), data, 3));
+  };
+  EXPECT_EQ(gradient(1), gradient(3));
+}
+
 // 120 chains run in pieces.
 TEST(Contrastive, ThreadsLeaveNoTrace) {
   const Model model = RandomModel(3, 4, 1, 0.5);

@@ -99,7 +99,11 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
         standardization.Apply(out);
       },
       pool);
-  CheckOptions(config.generate.Apply(config.sampler));
+  try {
+    CheckOptions(config.generate.Apply(config.sampler));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("[generate]: {}", error.what()));
+  }
   const Stability stability = CheckStability(trainer.model(), config.sampler);
   if (stability.unstable > 0) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
@@ -160,7 +164,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   observer.OnStart(trainer, data.rows());
   using Clock = std::chrono::steady_clock;
   auto saved = Clock::now();
-  Watch watch(config.model);
+  Watch watch(config.model, config.sampler);
   const auto paused = [&] { return request.pause_after > 0 && trainer.updates() >= request.pause_after; };
   while (!trainer.done() && !paused()) {
     const UpdateMetrics metrics = trainer.Update();

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace grbm {
@@ -9,9 +10,9 @@ namespace grbm {
 namespace {
 
 // Data in the model's units have variances of about 1. Those of a unit given the hidden ones that are far below are of
-// values that hardly vary, and the chains' noise then drives every hidden unit.
+// values that hardly vary, and the chains' noise then drives every hidden unit. (At temperature τ that noise is of τσ².)
 constexpr double kLow = 1e-3;
-constexpr double kHigh = 30;
+constexpr double kHigh = 100;
 // Chains' hidden units differ about as much as the data's where all is well.
 constexpr double kAlike = 0.3;
 // How much further it must go for another word.
@@ -21,8 +22,10 @@ constexpr double kShareOfOne = 0.02;  // of one update in the running mean
 
 }  // namespace
 
-Watch::Watch(const ModelOptions& model)
-    : low_(kLow * model.initial_variance), high_(kHigh * model.initial_variance), alike_(kAlike) {}
+Watch::Watch(const ModelOptions& model, const SamplerOptions& sampler)
+    : low_(kLow * model.initial_variance / std::max(1.0, sampler.temperature)),
+      high_(kHigh * model.initial_variance),
+      alike_(kAlike) {}
 
 std::vector<std::string> Watch::See(const UpdateMetrics& metrics) {
   std::vector<std::string> words;

@@ -11,7 +11,7 @@ namespace grbm {
 // Sees every update and says, once for each degree of it, what goes wrong and what can be done.
 class Watch {
  public:
-  explicit Watch(const ModelOptions& model);
+  Watch(const ModelOptions& model, const SamplerOptions& sampler);
 
   std::vector<std::string> See(const UpdateMetrics& metrics);
 

@@ -22,12 +22,12 @@ UpdateMetrics At(std::uint64_t update, double least = 1, double most = 1, double
 }
 
 TEST(Watch, SaysNothingWhereAllIsWell) {
-  Watch watch({});
+  Watch watch({}, {});
   for (std::uint64_t u = 1; u < 1000; ++u) EXPECT_THAT(watch.See(At(u, 0.01, 3, 0.8)), IsEmpty());
 }
 
 TEST(Watch, SpeaksOfAVarianceThatFallsOncePerDegree) {
-  Watch watch({});
+  Watch watch({}, {});
   EXPECT_THAT(watch.See(At(1, 2e-3)), IsEmpty());
   EXPECT_THAT(watch.See(At(2, 9e-4)),
               ElementsAre(HasSubstr("update 2: the variance of a visible unit has fallen to 0.0009")));
@@ -35,20 +35,23 @@ TEST(Watch, SpeaksOfAVarianceThatFallsOncePerDegree) {
   EXPECT_THAT(watch.See(At(4, 2.9e-5)), ElementsAre(HasSubstr("variance_floor")));
   ModelOptions small;
   small.initial_variance = 0.01;
-  EXPECT_THAT(Watch(small).See(At(1, 9e-4, 0.01)), IsEmpty()) << "it began there";
+  EXPECT_THAT(Watch(small, {}).See(At(1, 9e-4, 0.01)), IsEmpty()) << "it began there";
+  SamplerOptions hot;
+  hot.temperature = 512;
+  EXPECT_THAT(Watch({}, hot).See(At(1, 1e-5)), IsEmpty()) << "noise of 512 times the variance";
 }
 
 TEST(Watch, SpeaksOfAVarianceThatRunsAway) {
-  Watch watch({});
-  EXPECT_THAT(watch.See(At(1, 1, 29)), IsEmpty());
-  EXPECT_THAT(watch.See(At(2, 1, 31)), ElementsAre(HasSubstr("has grown to 31")));
-  EXPECT_THAT(watch.See(At(3, 1, 100)), IsEmpty());
-  EXPECT_THAT(watch.See(At(4, 1, 1000)), ElementsAre(HasSubstr("learning_rate")));
+  Watch watch({}, {});
+  EXPECT_THAT(watch.See(At(1, 1, 99)), IsEmpty());
+  EXPECT_THAT(watch.See(At(2, 1, 101)), ElementsAre(HasSubstr("has grown to 1e+02")));
+  EXPECT_THAT(watch.See(At(3, 1, 2000)), IsEmpty());
+  EXPECT_THAT(watch.See(At(4, 1, 4000)), ElementsAre(HasSubstr("learning_rate")));
 }
 
 // One update says little: the mean of some fifty does.
 TEST(Watch, SpeaksOfChainsThatBecomeAlike) {
-  Watch watch({});
+  Watch watch({}, {});
   std::uint64_t u = 1;
   for (; u <= 20; ++u) EXPECT_THAT(watch.See(At(u, 1, 1, 0)), IsEmpty()) << u;
   std::vector<std::uint64_t> spoken;
@@ -63,7 +66,7 @@ TEST(Watch, SpeaksOfChainsThatBecomeAlike) {
 }
 
 TEST(Watch, SpeaksOfStepsThatOvershoot) {
-  Watch watch({});
+  Watch watch({}, {});
   UpdateMetrics metrics = At(7);
   metrics.batch.unstable_units = 3;
   EXPECT_THAT(watch.See(metrics), ElementsAre(HasSubstr("the step overshoots for 3 visible units")));

@@ -34,7 +34,7 @@ class Inception(ProgramTest):
         images = numpy.random.default_rng(2).integers(0, 256, (30, 4, 4), dtype=numpy.uint8)
         self.data = self.folder / "images.npy"
         numpy.save(self.data, images)
-        self.succeed("train", "mnist", "--quiet", "--out", self.folder / "run", "--set", f"data.source={self.data}", "--set",
+        self.succeed("train", "small-mnist", "--quiet", "--out", self.folder / "run", "--set", f"data.source={self.data}", "--set",
                      "model.hidden=4", "--set", "train.epochs=1", "--set", "train.batch_size=10", "--set", "sampler.steps=3")
         self.model = self.folder / "run" / "model.safetensors"
 

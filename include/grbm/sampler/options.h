@@ -37,7 +37,6 @@ struct SamplerOptions {
 struct GenerateOptions {
   std::int64_t steps = 0;
   double step_size = 0;
-  double temperature = 0;
 
   std::vector<Field> Fields();
   // `training` with what is set here.
