@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
@@ -165,9 +166,14 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   using Clock = std::chrono::steady_clock;
   auto saved = Clock::now();
   Watch watch(config.model, config.sampler);
+  std::vector<std::string> words;  // of the last update: where the next one diverges, the error says more
+  const auto speak = [&] {
+    for (const std::string& text : std::exchange(words, {})) observer.OnWarning(text);
+  };
   const auto paused = [&] { return request.pause_after > 0 && trainer.updates() >= request.pause_after; };
   while (!trainer.done() && !paused()) {
     const UpdateMetrics metrics = trainer.Update();
+    speak();
     const bool evaluate = curves && (metrics.update % schedule.evaluate_every == 0 || trainer.done());
     if (schedule.Logs(metrics.update)) {
       metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
@@ -177,7 +183,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
       WritePicture(model_file(), PictureFolder(request.folder), metrics.update, request.seed, pool);
     }
     observer.OnUpdate(metrics);
-    for (const std::string& text : watch.See(metrics)) observer.OnWarning(text);
+    words = watch.See(metrics);
     const bool stop = observer.ShouldStop() || paused();
     const auto every_steps = static_cast<std::uint64_t>(config.checkpoint.every_steps);
     const bool by_steps = every_steps > 0 && metrics.update % every_steps == 0;
@@ -189,6 +195,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
     }
     if (stop && !trainer.done()) break;
   }
+  speak();
   metrics_file.Close();
   return trainer.done();
 }

@@ -71,7 +71,6 @@ inline Model TwoFarModes(float first = -4) {
   return Model(std::move(p));
 }
 
-// Means of vectors, and how many of their own standard errors they are away from what is expected.
 // How often a statistical test draws: under a sanitizer, which sees as much in fewer draws, a quarter as often. Bounds are
 // in standard errors and stand as they are; a mean of 100 has 6 of them by chance once in 10⁷.
 inline int Repeats(int count) {
@@ -82,6 +81,7 @@ inline int Repeats(int count) {
 #endif
 }
 
+// Means of vectors, and how many of their own standard errors they are away from what is expected.
 class MeanVector {
  public:
   void Add(const std::vector<double>& x) {
