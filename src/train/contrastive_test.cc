@@ -209,5 +209,17 @@ TEST(Contrastive, ThreadsLeaveNoTrace) {
   EXPECT_EQ(gradient(1), gradient(3));
 }
 
+// A model of 2^20 weights is worked on by all threads at once, not in pieces.
+TEST(Contrastive, ThreadsLeaveNoTraceOnLargeModels) {
+  const Model model = Model::Initial(1024, 1024, 1);
+  const Matrix data = testing::RandomVisible(6, 1024, 2);
+  const auto gradient = [&](int threads) {
+    ThreadPool pool(threads);
+    return Values(Contrastive({}, 5, pool)
+                      .Gradient(model, LearningOptions(Method::kGibbsLangevin, Adjust::kNone, 0.8, 3), data, 3));
+  };
+  EXPECT_EQ(gradient(1), gradient(3));
+}
+
 }  // namespace
 }  // namespace grbm

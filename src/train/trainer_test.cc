@@ -142,6 +142,22 @@ TEST(Trainer, NothingIsRejectedWhileTheAdjustmentWarmsUp) {
             }));
 }
 
+// The state after nine updates, and that they were made.
+TrainState AfterNine(Trainer& trainer) {
+  while (trainer.updates() < 9) trainer.Update();
+  return trainer.State();
+}
+
+// Whether a run that goes on from a state ends with the bits of one that was never stopped.
+void ExpectSameEnd(const Trainer::Setup& setup, Trainer& whole, TrainState state, ThreadPool& pool) {
+  EXPECT_EQ(state.updates, 9U);
+  Trainer resumed(setup, ReadBatch, pool);
+  resumed.Restore(std::move(state));
+  while (!whole.done()) whole.Update();
+  while (!resumed.done()) resumed.Update();
+  EXPECT_EQ(Values(whole.model().parameters()), Values(resumed.model().parameters()));
+}
+
 TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
   Trainer::Setup setup = SmallSetup();
   setup.train.algorithm = Algorithm::kPcd;
@@ -151,17 +167,25 @@ TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
   setup.train.centred = true;
   ThreadPool pool(2);
   Trainer whole(setup, ReadBatch, pool);
-  while (whole.updates() < 9) whole.Update();
-  TrainState state = whole.State();
-  EXPECT_EQ(state.updates, 9U);
+  TrainState state = AfterNine(whole);
   EXPECT_EQ(state.moments.size(), 2U);
   ASSERT_TRUE(state.chains);
   ASSERT_TRUE(state.offsets);
-  Trainer resumed(setup, ReadBatch, pool);
-  resumed.Restore(std::move(state));
-  while (!whole.done()) whole.Update();
-  while (!resumed.done()) resumed.Update();
-  EXPECT_EQ(Values(whole.model().parameters()), Values(resumed.model().parameters()));
+  ExpectSameEnd(setup, whole, std::move(state), pool);
+}
+
+// The noise of an update is that of its number, whoever makes it.
+TEST(Trainer, GoesOnWithTheNoiseOfItsData) {
+  Trainer::Setup setup = SmallSetup();
+  setup.sampler = LearningOptions(Method::kGibbs, Adjust::kNone, 1, 5);
+  setup.train.algorithm = Algorithm::kPcd;
+  setup.train.restart_fraction = 0.3;
+  setup.train.hidden = HiddenKind::kProbability;
+  setup.train.visible = VisibleKind::kMean;
+  setup.noise = 0.5;
+  ThreadPool pool(2);
+  Trainer whole(setup, ReadBatch, pool);
+  ExpectSameEnd(setup, whole, AfterNine(whole), pool);
 }
 
 // The same model for data that are c further: what v adds to the logits more, b takes away.
@@ -341,6 +365,27 @@ TEST(Trainer, SaysWhyItDiverges) {
   EXPECT_THAT(error, HasSubstr("set train.clip_norm"));
   EXPECT_EQ(Values(trainer.model().parameters()), before);
   EXPECT_EQ(trainer.updates(), 0U);
+}
+
+// Neither has an update that failed moved what the next one is measured from.
+TEST(Trainer, OffsetsAreThoseOfTheUpdatesThatWereMade) {
+  Trainer::Setup setup = SmallSetup();
+  setup.train.centred = true;
+  setup.train.clip_norm = 0;
+  bool broken = false;
+  ThreadPool pool(1);
+  Trainer trainer(
+      setup,
+      [&](std::uint64_t update, MutableMatrix out) {
+        ReadBatch(update, out);
+        if (broken) out(0, 0) = 1e30f;
+      },
+      pool);
+  while (trainer.updates() < 3) trainer.Update();
+  const std::optional<Offsets> before = trainer.State().offsets;
+  broken = true;
+  EXPECT_THAT(ErrorOf([&] { trainer.Update(); }), HasSubstr("training diverged at update 4"));
+  EXPECT_EQ(trainer.State().offsets, before);
 }
 
 }  // namespace

@@ -27,6 +27,10 @@ SCENARIOS = {
     "images": ["--set", "data.source=strokes", "--set", "train.algorithm=cd", "--set", "train.start_temperature=1", "--set",
                "train.burn_in=0", "--set", "train.optimizer=adam", "--set", "evaluate.every_steps=9", "--set",
                "train.log_every=2"],
+    "noise": ["--set", "sampler.method=gibbs", "--set", "sampler.adjust=none", "--set", "train.algorithm=pcd", "--set",
+              "train.start_temperature=1", "--set", "train.burn_in=0", "--set", "train.optimizer=adam", "--set",
+              "train.hidden=probability", "--set", "train.visible=mean", "--set", "train.unit_scale=data", "--set",
+              "train.centred=true", "--set", "data.noise=1", "--set", "generate.steps=9"],
 }
 
 
