@@ -59,6 +59,7 @@ struct Arguments {
   std::vector<std::string> assignments;
   std::string out;
   bool resume = false;
+  std::string init;
 };
 
 RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given) {
@@ -76,6 +77,7 @@ RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given
   }
   if (seed_given) request.seed = common.seed;
   request.resume = a.resume;
+  request.init = a.init;
   for (const std::string& assignment : a.assignments) SetOption(request.config, assignment);
   return request;
 }
@@ -125,6 +127,10 @@ void AddTrain(Command app, Common& common, Action& action) {
       .OneEach();
   command.AddOption("-o,--out", arguments->out, "The run's folder (default: runs/PRESET)").SetTypeName("DIR");
   command.AddFlag("--resume", arguments->resume, "Go on with the run in --out");
+  command
+      .AddOption("--init", arguments->init,
+                 "A model to start from, its law brought to the units of these data; hidden units it has not are fresh")
+      .SetTypeName("MODEL");
   AddThreads(command, common.threads).ShowDefault();
   const Option seed = AddSeed(command, common.seed);
   command.SetFooter("Example: grbm train mnist --set train.epochs=5 --out digits");

@@ -32,6 +32,29 @@ void Standardization::Invert(MutableMatrix values) const {
   Map(*this, values, [](float value, float m, float d) { return value * d + m; });
 }
 
+Model InUnits(const Model& model, const Standardization& from, const Standardization& to) {
+  if (from == to) return model;
+  const auto mean = [](const Standardization& s, std::size_t i) { return s.identity() ? 0.0 : double{s.mean[i]}; };
+  const auto deviation = [](const Standardization& s, std::size_t i) {
+    return s.identity() ? 1.0 : double{s.deviation[i]};
+  };
+  Parameters p = model.parameters();
+  std::vector<double> b(p.b.begin(), p.b.end());
+  for (std::size_t i = 0; i < p.mu.size(); ++i) {
+    const double shift = (mean(to, i) - mean(from, i)) / deviation(from, i);
+    const double scale = deviation(from, i) / deviation(to, i);
+    const std::span<float> weights = p.W.row(static_cast<Index>(i));
+    for (std::size_t j = 0; j < weights.size(); ++j) {
+      b[j] += double{weights[j]} * shift / double{model.variance()[i]};
+      weights[j] = static_cast<float>(double{weights[j]} * scale);
+    }
+    p.mu[i] = static_cast<float>((double{p.mu[i]} - shift) * scale);
+    p.log_var[i] = static_cast<float>(double{p.log_var[i]} + 2 * std::log(scale));
+  }
+  for (std::size_t j = 0; j < b.size(); ++j) p.b[j] = static_cast<float>(b[j]);
+  return Model(std::move(p), model.variance_floor());
+}
+
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {
   const auto& [mean, deviation] = standardization;
   if (mean.empty() && deviation.empty()) return;

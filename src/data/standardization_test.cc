@@ -7,6 +7,8 @@
 #include <limits>
 
 #include "grbm/core/error.h"
+#include "grbm/model/exact.h"
+#include "support/models.h"
 
 namespace grbm {
 namespace {
@@ -49,6 +51,30 @@ TEST(Standardization, EmptyIsTheIdentityBitForBit) {
   Standardization().Invert(values);
   EXPECT_TRUE(std::signbit(values(0, 0)));
   EXPECT_EQ(values(0, 1), 1e-45f);
+}
+
+// The densities differ by the volume of a unit alone, whatever the data are measured by.
+TEST(Standardization, AModelInOtherUnitsHasTheSameLaw) {
+  const Model model = testing::RandomModel(2, 4, 7);
+  const Standardization other = {{-0.5f, 3.0f}, {0.25f, 4.0f}};
+  for (const auto& [from, to] : {std::pair(kTwo, other), {kTwo, {}}, {{}, other}}) {
+    const ExactModel before(model);
+    const ExactModel after(InUnits(model, from, to));
+    const auto volume = [](const Standardization& s) {
+      return s.identity() ? 0.0 : std::log(double{s.deviation[0]} * double{s.deviation[1]});
+    };
+    Matrix x = testing::RandomVisible(20, 2, 8, 2.0);
+    Matrix y = x;
+    from.Apply(x);
+    to.Apply(y);
+    for (Index r = 0; r < x.rows(); ++r) {
+      const auto density = [&](const ExactModel& exact, const Matrix& v) {
+        return exact.LogDensity(std::vector<double>(v.row(r).begin(), v.row(r).end()));
+      };
+      EXPECT_NEAR(density(before, x) - volume(from), density(after, y) - volume(to), 1e-4) << r;
+    }
+  }
+  EXPECT_EQ(InUnits(model, kTwo, kTwo).parameters(), model.parameters());
 }
 
 TEST(Standardization, ChecksNameThePlaceTheValueAndWhatIsAllowed) {

@@ -46,16 +46,6 @@ std::set<std::uint64_t> PictureUpdates(std::uint64_t total, std::int64_t count) 
   return updates;
 }
 
-// The same chains at every picture, so that they can be followed from one to the next.
-void WritePicture(const ModelFile& file, const std::string& folder, std::uint64_t update, std::uint64_t seed,
-                  ThreadPool& pool) {
-  if (!HasPictures(file)) return;
-  const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
-  const Matrix samples = DrawSamples(file, count, PartSeed(seed, Part::kPictures), pool);
-  const Picture picture = DrawPicture(file, samples);
-  WriteFileAtomically(fmt::format("{}/{:012}{}", folder, update, picture.ending), picture.contents);
-}
-
 // Pictures of updates that a resumed run has yet to make.
 void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   std::error_code error;
@@ -74,130 +64,217 @@ LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
           static_cast<std::uint64_t>(config.evaluate.every_steps), total};
 }
 
+// A run at work in its folder.
+class Run {
+ public:
+  Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer);
+
+  // To the end, to the pause, or until the observer says stop; true at the end.
+  bool Train();
+
+ private:
+  std::optional<Parameters> Start() const;
+  Trainer MakeTrainer();
+  void CheckSampling() const;
+  void LoadCurves();
+  void GoOn();
+
+  ModelFile Snapshot() const;
+  void Save();
+  void WritePicture(std::uint64_t update) const;
+  bool Paused() const { return request_.pause_after > 0 && trainer_.updates() >= request_.pause_after; }
+  bool IsTimeToSave(std::uint64_t update) const;
+  void Speak();
+
+  using Clock = std::chrono::steady_clock;
+
+  const RunRequest request_;
+  const Config& config_ = request_.config;
+  ThreadPool& pool_;
+  RunObserver& observer_;
+  const Dataset data_;
+  const Standardization standardization_;
+  const std::string init_;  // contents of the model file to start from
+  Trainer trainer_;
+  std::optional<Dataset> held_out_;
+  std::optional<Curves> curves_;
+  std::optional<RunOrigin> origin_;
+  std::unique_ptr<FolderLock> lock_;
+  std::optional<MetricsFile> metrics_file_;
+  Watch watch_;
+  std::vector<std::string> words_;  // of the last update: where the next one diverges, the error says more
+  Clock::time_point saved_;
+};
+
+Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer)
+    : request_(request),
+      pool_(pool),
+      observer_(observer),
+      data_(LoadDataset(config_.data, pool)),
+      standardization_(ComputeStandardization(data_, config_.data.standardize)),
+      init_(InitContents(request_)),
+      trainer_(MakeTrainer()),
+      watch_(config_.model, config_.sampler) {
+  CheckSampling();
+  LoadCurves();
+  origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
+  lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
+  GoOn();
+}
+
+// What to start from, in the units of this run's data.
+std::optional<Parameters> Run::Start() const {
+  if (init_.empty()) return {};
+  const std::string path = request_.init.empty() ? InitPath(request_.folder) : request_.init;
+  const ModelFile file = ParseModel(init_, path);
+  if (file.model.visible() != data_.visible()) {
+    throw DataError(
+        fmt::format("{}: {} visible units, but {} has rows of {} values: a model to start from must have as many", path,
+                    file.model.visible(), data_.source(), data_.visible()));
+  }
+  return InUnits(file.model, file.standardization, standardization_).parameters();
+}
+
+Trainer Run::MakeTrainer() {
+  Trainer::Setup setup{config_.model,     config_.sampler, config_.train,
+                       request_.seed,     data_.visible(), static_cast<std::uint64_t>(data_.rows()),
+                       config_.data.noise};
+  if (config_.train.unit_scale == UnitScale::kData) {
+    const Standardization units = UnitStatistics(data_, standardization_);
+    setup.mean = units.mean;
+    setup.deviation = units.deviation;
+  }
+  setup.start = Start();
+  const BatchStream batches(data_.rows(), config_.train.batch_size, request_.seed);
+  std::vector<Index> rows(static_cast<std::size_t>(config_.train.batch_size));
+  return Trainer(
+      setup,
+      [this, batches, rows](std::uint64_t update, MutableMatrix out) mutable {
+        batches.Rows(update, rows);
+        data_.Read(rows, out);
+        standardization_.Apply(out);
+      },
+      pool_);
+}
+
+// Throws ConfigError where samples could not be drawn, in training or from what it makes.
+void Run::CheckSampling() const {
+  try {
+    CheckOptions(config_.generate.Apply(config_.sampler));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("[generate]: {}", error.what()));
+  }
+  const Stability stability = CheckStability(trainer_.model(), config_.sampler);
+  if (stability.unstable > 0) {
+    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
+                                  config_.sampler.step_size, stability.ratio));
+  }
+}
+
+void Run::LoadCurves() {
+  if (config_.evaluate.every_steps == 0) return;
+  held_out_ = LoadHeldOut(config_.data, pool_);
+  curves_.emplace(config_.evaluate, data_, held_out_, standardization_, request_.seed, pool_);
+}
+
+// From the newest checkpoint, where there is one; nothing in the folder is then of later updates.
+void Run::GoOn() {
+  const std::string& folder = request_.folder;
+  const std::string checkpoints = CheckpointFolder(folder);
+  const auto warn = [&](const std::string& text) { observer_.OnWarning(text); };
+  if (auto state = ReadNewestCheckpoint(checkpoints, *origin_, IsOldRun(folder), warn)) {
+    trainer_.Restore(std::move(*state));
+  } else if (Exists(ModelPath(folder))) {  // written after a checkpoint
+    throw DataError(fmt::format(
+        "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
+  }
+  PruneCheckpoints(checkpoints, config_.checkpoint.keep);
+  RemoveLeftovers(checkpoints);
+  RemoveLeftovers(folder);
+  RemoveLeftovers(PictureFolder(folder));
+  RemoveLaterPictures(PictureFolder(folder), trainer_.updates());
+  metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
+                        observer_);
+  if (config_.checkpoint.pictures > 0) MakeFolder(PictureFolder(folder));
+  // The model is that of the checkpoint, also where a kill came between the two.
+  if (trainer_.updates() > 0) WriteModel(ModelPath(folder), Snapshot());
+}
+
+ModelFile Run::Snapshot() const {
+  return {trainer_.model(),
+          config_.generate.Apply(config_.sampler),
+          standardization_,
+          data_.shape(),
+          {{"bits", std::to_string(data_.bits())},
+           {"data", data_.source()},
+           {"seed", std::to_string(request_.seed)},
+           {"updates", std::to_string(trainer_.updates())},
+           {"config", ConfigText(config_)}}};
+}
+
+void Run::Save() {
+  const std::string checkpoints = CheckpointFolder(request_.folder);
+  const std::string path = checkpoints + "/" + CheckpointName(trainer_.updates());
+  metrics_file_->Sync();  // what is before a checkpoint is not made again
+  WriteCheckpoint(path, trainer_.State(), *origin_);
+  WriteModel(ModelPath(request_.folder), Snapshot());
+  PruneCheckpoints(checkpoints, config_.checkpoint.keep);
+  observer_.OnCheckpoint(path);
+  saved_ = Clock::now();
+}
+
+// The same chains at every picture, so that they can be followed from one to the next.
+void Run::WritePicture(std::uint64_t update) const {
+  const ModelFile file = Snapshot();
+  if (!HasPictures(file)) return;
+  const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
+  const Matrix samples = DrawSamples(file, count, PartSeed(request_.seed, Part::kPictures), pool_);
+  const Picture picture = DrawPicture(file, samples);
+  WriteFileAtomically(fmt::format("{}/{:012}{}", PictureFolder(request_.folder), update, picture.ending),
+                      picture.contents);
+}
+
+bool Run::IsTimeToSave(std::uint64_t update) const {
+  const auto [every_steps, every_seconds] = std::pair(config_.checkpoint.every_steps, config_.checkpoint.every_seconds);
+  const bool by_steps = every_steps > 0 && update % static_cast<std::uint64_t>(every_steps) == 0;
+  return by_steps || (every_seconds > 0 && Clock::now() - saved_ > std::chrono::duration<double>(every_seconds));
+}
+
+void Run::Speak() {
+  for (const std::string& text : std::exchange(words_, {})) observer_.OnWarning(text);
+}
+
+bool Run::Train() {
+  const LogSchedule schedule = MakeLogSchedule(config_, trainer_.total_updates());
+  const std::set<std::uint64_t> pictures = PictureUpdates(trainer_.total_updates(), config_.checkpoint.pictures);
+  observer_.OnStart(trainer_, data_.rows());
+  saved_ = Clock::now();
+  while (!trainer_.done() && !Paused()) {
+    const UpdateMetrics metrics = trainer_.Update();
+    Speak();
+    const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
+    if (schedule.Logs(metrics.update)) {
+      metrics_file_->Write(MetricsLine(metrics, evaluate ? curves_->Measure(Snapshot()) : Values()));
+    }
+    // Before the checkpoint: what is after one is not made again.
+    if (pictures.contains(metrics.update)) WritePicture(metrics.update);
+    observer_.OnUpdate(metrics);
+    words_ = watch_.See(metrics);
+    const bool stop = observer_.ShouldStop() || Paused();
+    if (stop || trainer_.done() || IsTimeToSave(metrics.update)) Save();
+    if (stop) break;
+  }
+  Speak();
+  metrics_file_->Close();
+  return trainer_.done();
+}
+
 }  // namespace
 
 bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) {
   const RunRequest request = Resolved(given);
-  const Config& config = request.config;
   CheckFolder(request);
-  const Dataset data = LoadDataset(config.data, pool);
-  const Standardization standardization = ComputeStandardization(data, config.data.standardize);
-  const BatchStream batches(data.rows(), config.train.batch_size, request.seed);
-  std::vector<Index> rows(static_cast<std::size_t>(config.train.batch_size));
-  Trainer::Setup setup{config.model,     config.sampler, config.train,
-                       request.seed,     data.visible(), static_cast<std::uint64_t>(data.rows()),
-                       config.data.noise};
-  if (config.train.unit_scale == UnitScale::kData) {
-    const Standardization units = UnitStatistics(data, standardization);
-    setup.mean = units.mean;
-    setup.deviation = units.deviation;
-  }
-  Trainer trainer(
-      setup,
-      [&](std::uint64_t update, MutableMatrix out) {
-        batches.Rows(update, rows);
-        data.Read(rows, out);
-        standardization.Apply(out);
-      },
-      pool);
-  try {
-    CheckOptions(config.generate.Apply(config.sampler));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[generate]: {}", error.what()));
-  }
-  const Stability stability = CheckStability(trainer.model(), config.sampler);
-  if (stability.unstable > 0) {
-    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
-                                  config.sampler.step_size, stability.ratio));
-  }
-
-  std::optional<Curves> curves;
-  std::optional<Dataset> held_out;
-  if (config.evaluate.every_steps > 0) {
-    held_out = LoadHeldOut(config.data, pool);
-    curves.emplace(config.evaluate, data, held_out, standardization, request.seed, pool);
-  }
-
-  const RunOrigin origin = OriginOf(request, data, held_out ? &*held_out : nullptr);
-  const auto lock = OpenFolder(request, data, origin, pool.threads(), observer);
-  const std::string checkpoints = CheckpointFolder(request.folder);
-  const auto warn = [&](const std::string& text) { observer.OnWarning(text); };
-  if (auto state = ReadNewestCheckpoint(checkpoints, origin, IsOldRun(request.folder), warn)) {
-    trainer.Restore(std::move(*state));
-  } else if (Exists(ModelPath(request.folder))) {  // written after a checkpoint
-    throw DataError(fmt::format(
-        "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
-  }
-  PruneCheckpoints(checkpoints, config.checkpoint.keep);
-  RemoveLeftovers(checkpoints);
-  RemoveLeftovers(request.folder);
-  RemoveLeftovers(PictureFolder(request.folder));
-  RemoveLaterPictures(PictureFolder(request.folder), trainer.updates());
-  const LogSchedule schedule = MakeLogSchedule(config, trainer.total_updates());
-  MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates(), schedule, observer);
-
-  const auto model_file = [&]() -> ModelFile {
-    return {trainer.model(),
-            config.generate.Apply(config.sampler),
-            standardization,
-            data.shape(),
-            {{"bits", std::to_string(data.bits())},
-             {"data", data.source()},
-             {"seed", std::to_string(request.seed)},
-             {"updates", std::to_string(trainer.updates())},
-             {"config", ConfigText(config)}}};
-  };
-  const auto save = [&] {
-    const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
-    metrics_file.Sync();  // what is before a checkpoint is not made again
-    WriteCheckpoint(path, trainer.State(), origin);
-    WriteModel(ModelPath(request.folder), model_file());
-    PruneCheckpoints(checkpoints, config.checkpoint.keep);
-    observer.OnCheckpoint(path);
-  };
-
-  const std::set<std::uint64_t> pictures = PictureUpdates(trainer.total_updates(), config.checkpoint.pictures);
-  if (!pictures.empty()) MakeFolder(PictureFolder(request.folder));
-
-  // The model is that of the checkpoint, also where a kill came between the two.
-  if (trainer.updates() > 0) WriteModel(ModelPath(request.folder), model_file());
-
-  observer.OnStart(trainer, data.rows());
-  using Clock = std::chrono::steady_clock;
-  auto saved = Clock::now();
-  Watch watch(config.model, config.sampler);
-  std::vector<std::string> words;  // of the last update: where the next one diverges, the error says more
-  const auto speak = [&] {
-    for (const std::string& text : std::exchange(words, {})) observer.OnWarning(text);
-  };
-  const auto paused = [&] { return request.pause_after > 0 && trainer.updates() >= request.pause_after; };
-  while (!trainer.done() && !paused()) {
-    const UpdateMetrics metrics = trainer.Update();
-    speak();
-    const bool evaluate = curves && (metrics.update % schedule.evaluate_every == 0 || trainer.done());
-    if (schedule.Logs(metrics.update)) {
-      metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
-    }
-    // Before the checkpoint: what is after one is not made again.
-    if (pictures.contains(metrics.update)) {
-      WritePicture(model_file(), PictureFolder(request.folder), metrics.update, request.seed, pool);
-    }
-    observer.OnUpdate(metrics);
-    words = watch.See(metrics);
-    const bool stop = observer.ShouldStop() || paused();
-    const auto every_steps = static_cast<std::uint64_t>(config.checkpoint.every_steps);
-    const bool by_steps = every_steps > 0 && metrics.update % every_steps == 0;
-    const bool by_time = config.checkpoint.every_seconds > 0 &&
-                         Clock::now() - saved > std::chrono::duration<double>(config.checkpoint.every_seconds);
-    if (stop || by_steps || by_time || trainer.done()) {
-      save();
-      saved = Clock::now();
-    }
-    if (stop && !trainer.done()) break;
-  }
-  speak();
-  metrics_file.Close();
-  return trainer.done();
+  return Run(request, pool, observer).Train();
 }
 
 }  // namespace grbm

@@ -76,11 +76,17 @@ void CheckSameSettings(const RunRequest& request, const json& manifest) {
   }
 }
 
-json DataOf(const json& manifest) { return manifest.contains("data") ? manifest["data"] : json(); }
+json Child(const json& manifest, const char* key) { return manifest.contains(key) ? manifest[key] : json(); }
+
+std::string Digest(const std::string& contents) {
+  Hash hash;
+  hash.Add(contents);
+  return hash.text();
+}
 
 void CheckSameData(const RunRequest& request, const json& manifest, const Dataset& data, const RunOrigin& origin,
                    RunObserver& observer) {
-  const json then = DataOf(manifest);
+  const json then = Child(manifest, "data");
   const std::string fingerprint = Text(then, "fingerprint");
   const auto number = [&](const char* key) {
     return then.is_object() && then.contains(key) && then[key].is_number_integer() ? then[key].get<Index>() : Index{-1};
@@ -99,7 +105,8 @@ void CheckSameData(const RunRequest& request, const json& manifest, const Datase
                   same_size ? ", with other values" : ""));
 }
 
-std::string Manifest(const RunRequest& request, const Dataset& data, const RunOrigin& origin, int threads) {
+std::string Manifest(const RunRequest& request, const Dataset& data, const RunOrigin& origin, const std::string& init,
+                     int threads) {
   json manifest;
   manifest["grbm_version"] = Version();
   manifest["seed"] = request.seed;
@@ -107,6 +114,7 @@ std::string Manifest(const RunRequest& request, const Dataset& data, const RunOr
   manifest["threads"] = threads;
   manifest["data"] = {
       {"source", data.source()}, {"rows", data.rows()}, {"visible", data.visible()}, {"fingerprint", origin.data}};
+  if (!init.empty()) manifest["init"] = {{"source", request.init}, {"fingerprint", Digest(init)}};
   manifest["config"] = ConfigText(request.config);
   return JsonText(manifest, 2) + "\n";
 }
@@ -117,6 +125,7 @@ std::string ConfigPath(const std::string& folder) { return folder + "/config.tom
 std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
 std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
 std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
+std::string InitPath(const std::string& folder) { return folder + "/init.safetensors"; }
 std::string PictureFolder(const std::string& folder) { return folder + "/samples"; }
 std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
 
@@ -142,7 +151,25 @@ RunRequest Resolved(RunRequest request) {
   return request;
 }
 
-RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out) {
+std::string InitContents(const RunRequest& request) {
+  const std::string given = request.init.empty() ? "" : ReadFile(request.init);
+  const std::string& folder = request.folder;
+  if (!request.resume || !Exists(ManifestPath(folder))) return given;
+  const std::string digest = Text(Child(ReadManifest(folder), "init"), "fingerprint");
+  if (!given.empty() && Digest(given) != digest) {
+    throw ConfigError(fmt::format("{}: cannot resume: --init {} now, but the run was started from {}: leave it out",
+                                  folder, request.init, digest.empty() ? "fresh parameters" : "another model"));
+  }
+  if (digest.empty()) return {};
+  std::string kept = ReadFile(InitPath(folder));
+  if (Digest(kept) != digest) {
+    throw DataError(fmt::format("{}: not the model that the run was started from: put that back, or give another --out",
+                                InitPath(folder)));
+  }
+  return kept;
+}
+
+RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out, const std::string& init) {
   Hash data_hash;
   data_hash.Add(Fingerprint(data));
   if (held_out != nullptr) data_hash.Add(Fingerprint(*held_out));
@@ -152,6 +179,7 @@ RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset
   Hash settings;
   settings.Add(request.seed);
   for (const std::string& difference : Differences(config, {})) settings.Add(difference);
+  if (!init.empty()) settings.Add(init);
   return {data_hash.text(), settings.text()};
 }
 
@@ -175,10 +203,10 @@ void CheckFolder(const RunRequest& request) {
       folder, part));
 }
 
-bool IsOldRun(const std::string& folder) { return Text(DataOf(ReadManifest(folder)), "fingerprint").empty(); }
+bool IsOldRun(const std::string& folder) { return Text(Child(ReadManifest(folder), "data"), "fingerprint").empty(); }
 
 std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
-                                       int threads, RunObserver& observer) {
+                                       const std::string& init, int threads, RunObserver& observer) {
   const std::string& folder = request.folder;
   MakeFolder(CheckpointFolder(folder));
   auto lock = std::make_unique<FolderLock>(LockPath(folder));
@@ -189,8 +217,9 @@ std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset&
   CheckFolder(request);
   if (!Exists(ManifestPath(folder))) {
     WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
+    if (!init.empty()) WriteFileAtomically(InitPath(folder), init);
     // Last: with it, the folder is a run.
-    WriteFileAtomically(ManifestPath(folder), Manifest(request, data, origin, threads));
+    WriteFileAtomically(ManifestPath(folder), Manifest(request, data, origin, init, threads));
     return lock;
   }
   const json manifest = ReadManifest(folder);

@@ -15,8 +15,12 @@ std::string CheckpointFolder(const std::string& folder);
 // The request with a data.source that is found from any folder.
 RunRequest Resolved(RunRequest request);
 
-// What the checkpoints of this run say of themselves.
-RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out);
+// The contents of the model file that the run starts from: the one it was given or, resumed, the copy that it keeps; empty
+// where parameters are fresh. Throws ConfigError where a resumed run is given another one than it was started with.
+std::string InitContents(const RunRequest& request);
+
+// What the checkpoints of this run say of themselves. init: see above.
+RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out, const std::string& init);
 
 // Throws ConfigError where the folder holds a run and `resume` is not set, or parts of a run but no manifest. Changes
 // nothing: for before the data are loaded.
@@ -29,6 +33,6 @@ bool IsOldRun(const std::string& folder);
 // until the lock is destroyed. Throws BusyError where another process holds it, ConfigError and DataError where it is not
 // the same run.
 std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
-                                       int threads, RunObserver& observer);
+                                       const std::string& init, int threads, RunObserver& observer);
 
 }  // namespace grbm

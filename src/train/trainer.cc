@@ -39,6 +39,18 @@ void CheckSetup(const Trainer::Setup& setup) {
   if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
     throw ConfigError("train: unit_scale = \"data\": the data's mean and deviation of every visible unit are needed");
   }
+  if (setup.start) {
+    const auto [visible, hidden] = std::pair(setup.start->W.rows(), setup.start->W.cols());
+    if (visible != setup.visible) {
+      throw DataError(
+          fmt::format("train: the model to start from has {} visible units, the data have {}: they must be as many",
+                      visible, setup.visible));
+    }
+    if (hidden > setup.model.hidden) {
+      throw ConfigError(fmt::format("model: hidden = {}: the model to start from has {}: allowed is as many and more",
+                                    setup.model.hidden, hidden));
+    }
+  }
   if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
   const double updates = Updates(setup.train, setup.rows);
   if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
@@ -65,11 +77,17 @@ Model StartOf(const Trainer::Setup& setup) {
   Model model =
       Model::Initial(setup.visible, options.hidden, setup.seed, options.initial_variance, options.variance_floor);
   const std::vector<float> scales = UnitScales(setup);
-  if (scales.empty()) return model;
+  if (scales.empty() && !setup.start) return model;
   Parameters p = model.parameters();
   for (std::size_t i = 0; i < scales.size(); ++i) {
     for (float& w : p.W.row(static_cast<Index>(i))) w *= scales[i];
     p.mu[i] = setup.mean[i];
+  }
+  if (setup.start) {
+    for (Index i = 0; i < p.W.rows(); ++i) std::ranges::copy(setup.start->W.row(i), p.W.row(i).begin());
+    std::ranges::copy(setup.start->b, p.b.begin());
+    p.mu = setup.start->mu;
+    p.log_var = setup.start->log_var;
   }
   return Model(std::move(p), options.variance_floor);
 }

@@ -97,6 +97,27 @@ TEST(Trainer, UnitsStartAndLearnByTheirDeviationInTheData) {
   EXPECT_THAT(ErrorOf([&] { Trainer(setup, ReadBatch, pool); }), HasSubstr("unit_scale = \"data\""));
 }
 
+// Hidden units that the given model has not are those of a fresh one.
+TEST(Trainer, StartsFromWhatItIsGiven) {
+  Trainer::Setup setup = SmallSetup();
+  const Parameters given = testing::RandomModel(3, 3, 9).parameters();
+  ThreadPool pool(1);
+  const Parameters fresh = Trainer(setup, ReadBatch, pool).model().parameters();
+  setup.start = given;
+  const Parameters start = Trainer(setup, ReadBatch, pool).model().parameters();
+  for (Index i = 0; i < 3; ++i) {
+    for (Index j = 0; j < 4; ++j) EXPECT_EQ(start.W(i, j), j < 3 ? given.W(i, j) : fresh.W(i, j));
+  }
+  EXPECT_THAT(start.b, ::testing::ElementsAre(given.b[0], given.b[1], given.b[2], 0));
+  EXPECT_EQ(start.mu, given.mu);
+  EXPECT_EQ(start.log_var, given.log_var);
+  setup.model.hidden = 2;
+  EXPECT_THAT(ErrorOf([&] { Trainer(setup, ReadBatch, pool); }),
+              HasSubstr("hidden = 2: the model to start from has 3"));
+  setup.visible = 5;
+  EXPECT_THAT(ErrorOf([&] { Trainer(setup, ReadBatch, pool); }), HasSubstr("3 visible units, the data have 5"));
+}
+
 TEST(Trainer, SchedulesAreFollowed) {
   for (const bool cosine : {false, true}) {
     Trainer::Setup setup = SmallSetup();

@@ -105,6 +105,54 @@ class Data(Folder):
         self.assertEqual(self.resume().returncode, 0)
         self.assertEqual(self.files(), before)
 
+    def test_a_run_starts_from_a_model_and_keeps_it(self):
+        self.write_rows()
+        self.start("--set", "train.epochs=10")
+        model = self.folder / "first.safetensors"
+        shutil.copy(self.out / "model.safetensors", model)
+        shutil.rmtree(self.out)
+        self.start("--init", model, "--set", "checkpoint.keep=9")
+        whole = self.files()
+        self.assertEqual(whole[next(p for p in whole if p.name == "init.safetensors")], model.read_bytes())
+        first = json.loads((self.out / "metrics.jsonl").read_text().splitlines()[0])
+        self.assertNotEqual(first["mean_variance"], 1)
+        # Resumed, it needs the model no more: neither from a checkpoint nor from the very start.
+        given = model.read_bytes()
+        model.unlink()
+        self.go_back(20)
+        self.assertEqual(self.resume().returncode, 0)
+        self.assertEqual(self.files(), whole)
+        for path in (self.out / "checkpoints").iterdir():
+            path.unlink()
+        (self.out / "model.safetensors").unlink()
+        self.assertEqual(self.resume().returncode, 0)
+        self.assertEqual(self.files(), whole)
+        # The same model may be given again, another one not, nor may the copy change.
+        model.write_bytes(given)
+        self.assertEqual(self.resume("--init", model).returncode, 0)
+        again = ["train", "--resume", "--out", self.out]
+        self.refuse(64, "--init .* now, but the run was started from another model", *again, "--init",
+                    self.out / "model.safetensors")
+        (self.out / "init.safetensors").write_bytes((self.out / "model.safetensors").read_bytes())
+        self.refuse(65, "not the model that the run was started from", *again)
+
+    def test_a_model_to_start_from_must_fit(self):
+        self.write_rows()
+        self.start()
+        model = self.out / "model.safetensors"
+        new = ["train", "gmm-iso", "--quiet", "--out", self.folder / "new", *TINY, "--init"]
+        self.refuse(74, "no/model.safetensors", *new, "no/model.safetensors")
+        self.refuse(65, "data.csv", *new, self.folder / "data.csv")
+        self.refuse(64, "hidden = 2: the model to start from has 4: allowed is as many and more", *new, model, "--set",
+                    "model.hidden=2")
+        wide = self.folder / "wide.csv"
+        wide.write_text("1,2,3\n4,5,6\n" * 100)
+        self.refuse(65, "model.safetensors: 2 visible units, but .*wide.csv has rows of 3 values", *new, model, "--set",
+                    f"data.source={wide}", "--set", "data.subset=0")
+        self.refuse(64, "--init .* now, but the run was started from fresh parameters", "train", "--resume", "--out",
+                    self.out, "--init", model)
+        self.assertFalse((self.folder / "new").exists())
+
     def test_a_relative_path_is_found_from_everywhere(self):
         self.write_rows()
         self.start()

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "grbm/core/matrix.h"
+#include "grbm/model/model.h"
 
 namespace grbm {
 
@@ -19,6 +20,10 @@ struct Standardization {
 
   bool operator==(const Standardization&) const = default;
 };
+
+// The model of the same law where data are measured by `to`, of one where they are measured by `from`: what is drawn from
+// both, brought back to the data's own units, is alike. Variances below the floor are raised to it.     [math.md (53)]
+Model InUnits(const Model& model, const Standardization& from, const Standardization& to);
 
 // Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite elements, deviations >
 // 0.

@@ -4,6 +4,7 @@
 //   config.toml        every setting in force
 //   manifest.json      version, seed, CPU target, threads, data with their fingerprint, and the settings once more: a
 //                      config.toml that was changed is refused, one that is lost is written again
+//   init.safetensors   the model that the run was told to start from, where it was
 //   metrics.jsonl      one line per logged update; no times, so that runs can be compared byte by byte
 //   checkpoints/       the newest few; one that cannot be read is put aside as NAME.damaged
 //   samples/           pictures of samples from noise over training, named after their update
@@ -27,6 +28,7 @@ std::string ConfigPath(const std::string& folder);
 std::string ManifestPath(const std::string& folder);
 std::string MetricsPath(const std::string& folder);
 std::string ModelPath(const std::string& folder);
+std::string InitPath(const std::string& folder);
 std::string PictureFolder(const std::string& folder);
 
 struct RunRequest {
@@ -37,6 +39,8 @@ struct RunRequest {
   // The update after which to stop with a checkpoint; 0: the last. No setting of the run, whose schedules are those of its
   // whole length: resumed, it goes on to the bits of one that never paused.
   std::uint64_t pause_after = 0;
+  // A model file to start from; empty: fresh parameters. The run keeps a copy, and a resumed one needs no other.
+  std::string init = {};
 };
 
 // What the run tells, and asks. The base class says nothing and never stops.

@@ -54,6 +54,8 @@ class Trainer {
     // Of the data, by visible unit, for UnitScale::kData.
     std::vector<float> mean = {};
     std::vector<float> deviation = {};
+    // What to start from, in place of fresh parameters; hidden units that it has not are fresh.
+    std::optional<Parameters> start = {};
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
