@@ -54,6 +54,7 @@ class Trainer {
     // Of the data, by visible unit, for UnitScale::kData.
     std::vector<float> mean = {};
     std::vector<float> deviation = {};
+    SamplerHooks hooks = {};  // of the chains; what before_step throws ends Update()
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
@@ -65,7 +66,8 @@ class Trainer {
   const Model& model() const { return model_; }
 
   // One update. Throws NumericError, with the likely cause and what to change, when numbers leave the finite ones or a
-  // variance runs away; the model is then as it was before the update.
+  // variance runs away. Whatever it throws, the model is then as it was before the update, and so is the State(), unless it
+  // is a NumericError.
   UpdateMetrics Update();
 
   TrainState State() const;
