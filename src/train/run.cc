@@ -12,12 +12,11 @@
 
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
-#include "grbm/data/batches.h"
-#include "grbm/data/standardize.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/report/samples.h"
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
+#include "grbm/train/data_trainer.h"
 #include "train/metrics_file.h"
 #include "train/run_folder.h"
 #include "train/watch.h"
@@ -27,8 +26,6 @@ namespace grbm {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kMetricsLines = 2000;
 
 // Of each picture: images, or points of the plane.
 constexpr Index kPictureImages = 64;
@@ -68,54 +65,21 @@ void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   }
 }
 
-LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
-  const auto log_every = static_cast<std::uint64_t>(config.train.log_every);
-  return {log_every > 0 ? log_every : std::max<std::uint64_t>(1, total / kMetricsLines),
-          static_cast<std::uint64_t>(config.evaluate.every_steps), total};
-}
-
 }  // namespace
 
 bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) {
   const RunRequest request = Resolved(given);
   const Config& config = request.config;
   CheckFolder(request);
-  const Dataset data = LoadDataset(config.data, pool);
-  const Standardization standardization = ComputeStandardization(data, config.data.standardize);
-  const BatchStream batches(data.rows(), config.train.batch_size, request.seed);
-  std::vector<Index> rows(static_cast<std::size_t>(config.train.batch_size));
-  Trainer::Setup setup{config.model,     config.sampler, config.train,
-                       request.seed,     data.visible(), static_cast<std::uint64_t>(data.rows()),
-                       config.data.noise};
-  if (config.train.unit_scale == UnitScale::kData) {
-    const Standardization units = UnitStatistics(data, standardization);
-    setup.mean = units.mean;
-    setup.deviation = units.deviation;
-  }
-  Trainer trainer(
-      setup,
-      [&](std::uint64_t update, MutableMatrix out) {
-        batches.Rows(update, rows);
-        data.Read(rows, out);
-        standardization.Apply(out);
-      },
-      pool);
-  try {
-    CheckOptions(config.generate.Apply(config.sampler));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[generate]: {}", error.what()));
-  }
-  const Stability stability = CheckStability(trainer.model(), config.sampler);
-  if (stability.unstable > 0) {
-    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
-                                  config.sampler.step_size, stability.ratio));
-  }
+  DataTrainer data_trainer(config, LoadDataset(config.data, pool), request.seed, pool);
+  const Dataset& data = data_trainer.data();
+  Trainer& trainer = data_trainer.trainer();
 
   std::optional<Curves> curves;
   std::optional<Dataset> held_out;
   if (config.evaluate.every_steps > 0) {
     held_out = LoadHeldOut(config.data, pool);
-    curves.emplace(config.evaluate, data, held_out, standardization, request.seed, pool);
+    curves.emplace(config.evaluate, data, held_out, data_trainer.statistics().standardization, request.seed, pool);
   }
 
   const RunOrigin origin = OriginOf(request, data, held_out ? &*held_out : nullptr);
@@ -136,22 +100,11 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   const LogSchedule schedule = MakeLogSchedule(config, trainer.total_updates());
   MetricsFile metrics_file(MetricsPath(request.folder), trainer.updates(), schedule, observer);
 
-  const auto model_file = [&]() -> ModelFile {
-    return {trainer.model(),
-            config.generate.Apply(config.sampler),
-            standardization,
-            data.shape(),
-            {{"bits", std::to_string(data.bits())},
-             {"data", data.source()},
-             {"seed", std::to_string(request.seed)},
-             {"updates", std::to_string(trainer.updates())},
-             {"config", ConfigText(config)}}};
-  };
   const auto save = [&] {
     const std::string path = checkpoints + "/" + CheckpointName(trainer.updates());
     metrics_file.Sync();  // what is before a checkpoint is not made again
     WriteCheckpoint(path, trainer.State(), origin);
-    WriteModel(ModelPath(request.folder), model_file());
+    WriteModel(ModelPath(request.folder), data_trainer.File());
     PruneCheckpoints(checkpoints, config.checkpoint.keep);
     observer.OnCheckpoint(path);
   };
@@ -160,7 +113,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
   if (!pictures.empty()) MakeFolder(PictureFolder(request.folder));
 
   // The model is that of the checkpoint, also where a kill came between the two.
-  if (trainer.updates() > 0) WriteModel(ModelPath(request.folder), model_file());
+  if (trainer.updates() > 0) WriteModel(ModelPath(request.folder), data_trainer.File());
 
   observer.OnStart(trainer, data.rows());
   using Clock = std::chrono::steady_clock;
@@ -176,11 +129,11 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
     speak();
     const bool evaluate = curves && (metrics.update % schedule.evaluate_every == 0 || trainer.done());
     if (schedule.Logs(metrics.update)) {
-      metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(model_file()) : Values()));
+      metrics_file.Write(MetricsLine(metrics, evaluate ? curves->Measure(data_trainer.File()) : Values()));
     }
     // Before the checkpoint: what is after one is not made again.
     if (pictures.contains(metrics.update)) {
-      WritePicture(model_file(), PictureFolder(request.folder), metrics.update, request.seed, pool);
+      WritePicture(data_trainer.File(), PictureFolder(request.folder), metrics.update, request.seed, pool);
     }
     observer.OnUpdate(metrics);
     words = watch.See(metrics);
