@@ -93,12 +93,7 @@ int RunInpaint(const Arguments& a, const Common& common) {
   const bool chosen = given("sampler.method=") || given("sampler.adjust=");
   if (chosen) file.sampler.adjust = Adjust::kNone;
   ApplySet(file, a.model, a.assignments);
-  if (!chosen) {
-    // Nothing is adjusted here: at temperature 1 that costs the bias of a step, at others the law, which Gibbs has.
-    const bool other_law = file.sampler.temperature != 1 && LawOf(file.sampler).kind == Law::Kind::kJoint;
-    if (other_law && file.sampler.adjust != Adjust::kNone) file.sampler.method = Method::kGibbs;
-    file.sampler.adjust = Adjust::kNone;
-  }
+  if (!chosen) file.sampler = InpaintSampler(file.sampler);
   CheckImages(a.out, file);
   WarnUnstable(file);
   const std::vector<bool> known = ReadMask(file, a.mask);

@@ -63,6 +63,14 @@ std::vector<Index> DegenerateUnits(const Model& model, ConstMatrix data) {
   return units;
 }
 
+// log p(v) of rows in the model's units, added to `nats` in the data's own.
+void AddLogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix rows,
+                       double log_partition, ThreadPool& pool, std::vector<double>& nats) {
+  for (const double energy : MarginalEnergies(model, rows, pool)) {
+    nats.push_back(-energy - log_partition - LogJacobian(standardization));
+  }
+}
+
 }  // namespace
 
 double PartitionFunction::low() const {
@@ -95,6 +103,18 @@ PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const A
   return result;
 }
 
+std::vector<double> LogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix data,
+                                   double log_partition, ThreadPool& pool) {
+  std::vector<double> nats;
+  for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
+    Matrix block(std::min(kRowsAtOnce, data.rows() - first), data.cols());
+    CopyRows(data.Rows(first, block.rows()), block);
+    standardization.Apply(block);
+    AddLogLikelihoods(model, standardization, block, log_partition, pool, nats);
+  }
+  return nats;
+}
+
 DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& standardization, ConstMatrix data,
                                  double log_partition, bool dequantize, std::uint64_t seed, ThreadPool& pool) {
   if (data.rows() < 2) throw DataError("data: a mean likelihood needs at least two rows");
@@ -113,9 +133,7 @@ DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& stan
       }
     }
     standardization.Apply(block);
-    for (const double energy : MarginalEnergies(model, block, pool)) {
-      nats.push_back(-energy - log_partition - LogJacobian(standardization));
-    }
+    AddLogLikelihoods(model, standardization, block, log_partition, pool, nats);
     if (degenerate.empty()) continue;
     const Matrix p = HiddenProbabilities(model, block, pool);
     std::vector<double> sums(Size(block.rows()));

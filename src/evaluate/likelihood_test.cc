@@ -154,5 +154,16 @@ TEST(Likelihood, DequantisedValuesLieInTheirStep) {
   EXPECT_NEAR(result.nats.error, std::sqrt(1.0 / 20 - 1.0 / 36) / std::sqrt(20000.0), 2e-4);
 }
 
+TEST(Likelihood, TheMeanIsThatOfTheRows) {
+  const Model model = testing::RandomModel(3, 4, 17, 0.5);
+  const Standardization standardization{{1, 2, 3}, {0.5f, 2, 4}};
+  const Matrix data = testing::RandomVisible(1500, 3, 18);
+  ThreadPool pool(2);
+  const std::vector<double> rows = LogLikelihoods(model, standardization, data, 1.5, pool);
+  ASSERT_EQ(rows.size(), 1500u);
+  const DataLikelihood mean = MeanLogLikelihood(model, standardization, data, 1.5, false, 1, pool);
+  EXPECT_EQ(Mean(rows).value, mean.nats.value);
+}
+
 }  // namespace
 }  // namespace grbm

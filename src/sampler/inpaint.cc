@@ -7,22 +7,37 @@
 
 namespace grbm {
 
+SamplerOptions InpaintSampler(SamplerOptions options) {
+  const bool other_law = options.temperature != 1 && LawOf(options).kind == Law::Kind::kJoint;
+  if (other_law && options.adjust != Adjust::kNone) options.method = Method::kGibbs;
+  options.adjust = Adjust::kNone;
+  return options;
+}
+
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
                std::uint64_t seed, ThreadPool& pool) {
+  const std::vector<std::uint8_t> row(known.begin(), known.end());
+  const MatrixView<const std::uint8_t> rows(row.data(), data.rows(), static_cast<Index>(row.size()), 0);
+  return Inpaint(model, options, data, rows, seed, pool);
+}
+
+Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
+               MatrixView<const std::uint8_t> known, std::uint64_t seed, ThreadPool& pool) {
   if (options.method == Method::kLangevin || options.adjust != Adjust::kNone) {
     throw ConfigError(
         "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = \"none\": "
         "set sampler.method and sampler.adjust");
   }
   CheckVisible(model, data, "data");
-  if (static_cast<Index>(known.size()) != model.visible()) {
-    throw DataError(fmt::format("inpaint: known has {} elements: expected is one for each of {} visible units",
-                                known.size(), model.visible()));
+  if (known.cols() != model.visible() || known.rows() != data.rows()) {
+    throw DataError(
+        fmt::format("inpaint: known is {} × {}: expected is one element for each of {} rows and {} visible units",
+                    known.rows(), known.cols(), data.rows(), model.visible()));
   }
   const auto put_back = [&](Matrix& v) {
     for (Index r = 0; r < v.rows(); ++r) {
       for (Index i = 0; i < v.cols(); ++i) {
-        if (known[static_cast<std::size_t>(i)]) v(r, i) = data(r, i);
+        if (known(r, i) != 0) v(r, i) = data(r, i);
       }
     }
   };

@@ -123,6 +123,32 @@ TEST(Inpaint, StepsWithoutNoiseKeepWhatIsKnown) {
   }
 }
 
+TEST(Inpaint, EveryRowMayKnowOtherUnits) {
+  const Model model = SmallModel();
+  const Matrix data = testing::RandomVisible(6, 3, 5);
+  ThreadPool pool(1);
+  const SamplerOptions options = Options(Method::kGibbs, 1);
+  BasicMatrix<std::uint8_t> known(6, 3);
+  for (Index r = 0; r < 6; ++r) known(r, r % 2 == 0 ? 0 : 1) = 1;
+  const Matrix v = Inpaint(model, options, data, known.view(), 4, pool);
+  const Matrix first = Inpaint(model, options, data, std::vector<bool>{true, false, false}, 4, pool);
+  const Matrix second = Inpaint(model, options, data, std::vector<bool>{false, true, false}, 4, pool);
+  for (Index r = 0; r < 6; ++r) {
+    for (Index i = 0; i < 3; ++i) EXPECT_EQ(v(r, i), r % 2 == 0 ? first(r, i) : second(r, i));
+  }
+}
+
+TEST(Inpaint, AModelsSamplerIsTakenWithoutItsAdjustment) {
+  SamplerOptions options = Options(Method::kGibbsLangevin, 1);
+  options.adjust = Adjust::kConditional;
+  EXPECT_EQ(InpaintSampler(options).method, Method::kGibbsLangevin);
+  EXPECT_EQ(InpaintSampler(options).adjust, Adjust::kNone);
+  options.temperature = 2;
+  EXPECT_EQ(InpaintSampler(options).method, Method::kGibbs);
+  options.adjust = Adjust::kNone;
+  EXPECT_EQ(InpaintSampler(options).method, Method::kGibbsLangevin);
+}
+
 class ExactInpaint : public ::testing::TestWithParam<std::pair<Method, double>> {};
 INSTANTIATE_TEST_SUITE_P(Samplers, ExactInpaint,
                          ::testing::Values(std::pair{Method::kGibbs, 0.5}, std::pair{Method::kGibbs, 1.0},

@@ -312,11 +312,13 @@ void RequireStable(const Model& model, const SamplerOptions& options) {
                   2 * options.step_size / stability.ratio));
 }
 
-Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool, OnUnstable on_unstable)
+Sampler::Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool, OnUnstable on_unstable,
+                 SamplerHooks hooks)
     : model_(&model),
       options_(options),
       pool_(pool),
       on_unstable_(on_unstable),
+      hooks_(std::move(hooks)),
       workspace_(std::make_unique<Workspace>(pool)) {
   Set(model, options);
 }
@@ -355,6 +357,7 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
         "steps");
   }
   if (chains.count() == 0) return {};
+  if (hooks_.step) return RunHooked(chains, place, observer, statistics);
 
   Workspace& work = *workspace_;
   const bool marginal = transition_->hidden() == Transition::Hidden::kProbability;
@@ -387,6 +390,7 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   std::vector<double> accepted_share;
   Matrix visible;  // for the observer
   for (std::int64_t t = 0; t < options_.steps; ++t) {
+    if (hooks_.before_step) hooks_.before_step();
     work.Advance(step_at(t));
     accepted_share.push_back(static_cast<double>(std::ranges::count(work.accepted, 1)) /
                              static_cast<double>(chains.count()));
@@ -414,6 +418,32 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   UnpackRows(work.now.visible, chains.visible, pool_);
   CopyRows(work.now.hidden, chains.hidden);
   return accepted_share;
+}
+
+std::vector<double> Sampler::RunHooked(Chains& chains, const RunPlace& place, Observer* observer,
+                                       EnergyStatistics* statistics) {
+  if (statistics != nullptr && statistics->visible() == EnergyStatistics::Visible::kMean) {
+    throw ConfigError("train: visible = \"mean\": the mean of a hooked step is not known: set visible = \"sample\"");
+  }
+  Chains now = chains;
+  const std::vector<std::uint8_t> accepted(Size(now.count()), 1);
+  for (std::int64_t t = 0; t < options_.steps; ++t) {
+    if (hooks_.before_step) hooks_.before_step();
+    hooks_.step(*model_, now, place.first_step + static_cast<std::uint64_t>(t));
+    CheckVisible(*model_, now.visible, "hooked step");
+    CheckHidden(*model_, now.hidden, chains.count(), "hooked step");
+    const bool seen = t >= place.burn_in;
+    if (seen && statistics != nullptr) {
+      if (statistics->hidden() == EnergyStatistics::Hidden::kProbability) {
+        statistics->Add(now.visible, pool_);
+      } else {
+        statistics->Add(now.visible, now.hidden, pool_);
+      }
+    }
+    if (seen && observer != nullptr) observer->OnStep({t + 1, now.first, now.visible, now.hidden, accepted});
+  }
+  chains = std::move(now);
+  return std::vector<double>(Size(options_.steps), 1.0);
 }
 
 namespace {

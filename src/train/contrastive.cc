@@ -71,8 +71,9 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
 
 }  // namespace
 
-Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise)
-    : options_(options), seed_(seed), pool_(pool), noise_(noise) {}
+Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise,
+                         SamplerHooks hooks)
+    : options_(options), seed_(seed), pool_(pool), noise_(noise), hooks_(std::move(hooks)) {}
 Contrastive::~Contrastive() = default;
 
 Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint64_t update) {
@@ -80,7 +81,7 @@ Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint6
   if (options_.algorithm == Algorithm::kCd) return ChainsFrom(model, data, seed_, pool_, 0, update, temperature);
   Chains noise = NoiseChains(model, data.rows(), seed_, pool_, 0, update, temperature);
   if (options_.algorithm == Algorithm::kNoiseCd || !chains_ || chains_->count() != noise.count()) return noise;
-  Chains chains = std::move(*chains_);
+  Chains chains = *chains_;
   const Stream restart(seed_, Purpose::kRestart);
   for (Index r = 0; r < chains.count(); ++r) {
     if (restart.UniformDouble(update, static_cast<std::uint32_t>(r)) >= options_.restart_fraction) continue;
@@ -138,7 +139,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
     const auto visible =
         options_.visible == VisibleKind::kMean ? EnergyStatistics::Visible::kMean : EnergyStatistics::Visible::kState;
     statistics_ = std::make_unique<EnergyStatistics>(model, hidden, visible);
-    sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow);
+    sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow, hooks_);
   } else {
     statistics_->Reset(model, pool_);
     sampler_->Set(model, sampler);
@@ -179,9 +180,10 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
 
 // Chains that run on their own from the first step to the last.
 struct Contrastive::Piece {
-  Piece(const Model& model, const SamplerOptions& options, const EnergyStatistics& like, int threads)
+  Piece(const Model& model, const SamplerOptions& options, const EnergyStatistics& like, int threads,
+        const SamplerHooks& hooks)
       : pool(threads),
-        sampler(model, options, pool, OnUnstable::kAllow),
+        sampler(model, options, pool, OnUnstable::kAllow, hooks),
         statistics(model, like.hidden(), like.visible()) {}
 
   ThreadPool pool;
@@ -193,13 +195,13 @@ struct Contrastive::Piece {
 
 std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, const RunPlace& place) {
   const Index weights = model.visible() * model.hidden();
-  if (weights >= kLargeModel) return sampler_->Run(chains, place, nullptr, statistics_.get());
+  if (weights >= kLargeModel || hooks_.step) return sampler_->Run(chains, place, nullptr, statistics_.get());
 
   const bool small = weights < kSmallModel;
   const Index count = small ? (chains.count() + kPieceRows - 1) / kPieceRows : std::min<Index>(2, chains.count());
   const int threads = small ? 1 : std::max(1, pool_.threads() / 2);
   while (static_cast<Index>(pieces_.size()) < count) {
-    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), *statistics_, threads));
+    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), *statistics_, threads, hooks_));
   }
   const Index rows = (chains.count() + count - 1) / count;
   pool_.ParallelFor(count, [&](Index k) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -93,6 +94,13 @@ std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   line["unstable_units"] = m.batch.unstable_units;
   for (const auto& [name, value] : curves) line[name] = value;
   return JsonText(line) + "\n";
+}
+
+LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
+  constexpr std::uint64_t kLines = 2000;
+  const auto log_every = static_cast<std::uint64_t>(config.train.log_every);
+  return {log_every > 0 ? log_every : std::max<std::uint64_t>(1, total / kLines),
+          static_cast<std::uint64_t>(config.evaluate.every_steps), total};
 }
 
 MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,

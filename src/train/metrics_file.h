@@ -26,6 +26,7 @@ struct LogSchedule {
     return update % log_every == 0 || (evaluate_every > 0 && update % evaluate_every == 0) || update == total;
   }
 };
+LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total);
 
 // Cut back to the lines of updates that were made, then appended to, line by line.
 class MetricsFile {

@@ -12,12 +12,11 @@
 
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
-#include "grbm/data/batches.h"
-#include "grbm/data/standardize.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/report/samples.h"
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
+#include "grbm/train/data_trainer.h"
 #include "train/metrics_file.h"
 #include "train/run_folder.h"
 #include "train/watch.h"
@@ -27,8 +26,6 @@ namespace grbm {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kMetricsLines = 2000;
 
 // Of each picture: images, or points of the plane.
 constexpr Index kPictureImages = 64;
@@ -58,12 +55,6 @@ void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   }
 }
 
-LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
-  const auto log_every = static_cast<std::uint64_t>(config.train.log_every);
-  return {log_every > 0 ? log_every : std::max<std::uint64_t>(1, total / kMetricsLines),
-          static_cast<std::uint64_t>(config.evaluate.every_steps), total};
-}
-
 // A run at work in its folder.
 class Run {
  public:
@@ -73,13 +64,10 @@ class Run {
   bool Train();
 
  private:
-  std::optional<Parameters> Start() const;
-  Trainer MakeTrainer();
-  void CheckSampling() const;
+  std::optional<ModelFile> Init() const;
   void LoadCurves();
   void GoOn();
 
-  ModelFile Snapshot() const;
   void Save();
   void WritePicture(std::uint64_t update) const;
   bool Paused() const { return request_.pause_after > 0 && trainer_.updates() >= request_.pause_after; }
@@ -92,10 +80,10 @@ class Run {
   const Config& config_ = request_.config;
   ThreadPool& pool_;
   RunObserver& observer_;
-  const Dataset data_;
-  const Standardization standardization_;
   const std::string init_;  // contents of the model file to start from
-  Trainer trainer_;
+  DataTrainer data_trainer_;
+  const Dataset& data_ = data_trainer_.data();
+  Trainer& trainer_ = data_trainer_.trainer();
   std::optional<Dataset> held_out_;
   std::optional<Curves> curves_;
   std::optional<RunOrigin> origin_;
@@ -110,71 +98,24 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer)
     : request_(request),
       pool_(pool),
       observer_(observer),
-      data_(LoadDataset(config_.data, pool)),
-      standardization_(ComputeStandardization(data_, config_.data.standardize)),
       init_(InitContents(request_)),
-      trainer_(MakeTrainer()),
+      data_trainer_(config_, LoadDataset(config_.data, pool), request_.seed, pool, {}, {}, Init()),
       watch_(config_.model, config_.sampler) {
-  CheckSampling();
   LoadCurves();
   origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
   lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
   GoOn();
 }
 
-// What to start from, in the units of this run's data.
-std::optional<Parameters> Run::Start() const {
+std::optional<ModelFile> Run::Init() const {
   if (init_.empty()) return {};
-  const std::string path = request_.init.empty() ? InitPath(request_.folder) : request_.init;
-  const ModelFile file = ParseModel(init_, path);
-  if (file.model.visible() != data_.visible()) {
-    throw DataError(
-        fmt::format("{}: {} visible units, but {} has rows of {} values: a model to start from must have as many", path,
-                    file.model.visible(), data_.source(), data_.visible()));
-  }
-  return InUnits(file.model, file.standardization, standardization_).parameters();
-}
-
-Trainer Run::MakeTrainer() {
-  Trainer::Setup setup{config_.model,     config_.sampler, config_.train,
-                       request_.seed,     data_.visible(), static_cast<std::uint64_t>(data_.rows()),
-                       config_.data.noise};
-  if (config_.train.unit_scale == UnitScale::kData) {
-    const Standardization units = UnitStatistics(data_, standardization_);
-    setup.mean = units.mean;
-    setup.deviation = units.deviation;
-  }
-  setup.start = Start();
-  const BatchStream batches(data_.rows(), config_.train.batch_size, request_.seed);
-  std::vector<Index> rows(static_cast<std::size_t>(config_.train.batch_size));
-  return Trainer(
-      setup,
-      [this, batches, rows](std::uint64_t update, MutableMatrix out) mutable {
-        batches.Rows(update, rows);
-        data_.Read(rows, out);
-        standardization_.Apply(out);
-      },
-      pool_);
-}
-
-// Throws ConfigError where samples could not be drawn, in training or from what it makes.
-void Run::CheckSampling() const {
-  try {
-    CheckOptions(config_.generate.Apply(config_.sampler));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[generate]: {}", error.what()));
-  }
-  const Stability stability = CheckStability(trainer_.model(), config_.sampler);
-  if (stability.unstable > 0) {
-    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
-                                  config_.sampler.step_size, stability.ratio));
-  }
+  return ParseModel(init_, request_.init.empty() ? InitPath(request_.folder) : request_.init);
 }
 
 void Run::LoadCurves() {
   if (config_.evaluate.every_steps == 0) return;
   held_out_ = LoadHeldOut(config_.data, pool_);
-  curves_.emplace(config_.evaluate, data_, held_out_, standardization_, request_.seed, pool_);
+  curves_.emplace(config_.evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
 }
 
 // From the newest checkpoint, where there is one; nothing in the folder is then of later updates.
@@ -197,19 +138,7 @@ void Run::GoOn() {
                         observer_);
   if (config_.checkpoint.pictures > 0) MakeFolder(PictureFolder(folder));
   // The model is that of the checkpoint, also where a kill came between the two.
-  if (trainer_.updates() > 0) WriteModel(ModelPath(folder), Snapshot());
-}
-
-ModelFile Run::Snapshot() const {
-  return {trainer_.model(),
-          config_.generate.Apply(config_.sampler),
-          standardization_,
-          data_.shape(),
-          {{"bits", std::to_string(data_.bits())},
-           {"data", data_.source()},
-           {"seed", std::to_string(request_.seed)},
-           {"updates", std::to_string(trainer_.updates())},
-           {"config", ConfigText(config_)}}};
+  if (trainer_.updates() > 0) WriteModel(ModelPath(folder), data_trainer_.File());
 }
 
 void Run::Save() {
@@ -217,7 +146,7 @@ void Run::Save() {
   const std::string path = checkpoints + "/" + CheckpointName(trainer_.updates());
   metrics_file_->Sync();  // what is before a checkpoint is not made again
   WriteCheckpoint(path, trainer_.State(), *origin_);
-  WriteModel(ModelPath(request_.folder), Snapshot());
+  WriteModel(ModelPath(request_.folder), data_trainer_.File());
   PruneCheckpoints(checkpoints, config_.checkpoint.keep);
   observer_.OnCheckpoint(path);
   saved_ = Clock::now();
@@ -225,7 +154,7 @@ void Run::Save() {
 
 // The same chains at every picture, so that they can be followed from one to the next.
 void Run::WritePicture(std::uint64_t update) const {
-  const ModelFile file = Snapshot();
+  const ModelFile file = data_trainer_.File();
   if (!HasPictures(file)) return;
   const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
   const Matrix samples = DrawSamples(file, count, PartSeed(request_.seed, Part::kPictures), pool_);
@@ -254,7 +183,7 @@ bool Run::Train() {
     Speak();
     const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
     if (schedule.Logs(metrics.update)) {
-      metrics_file_->Write(MetricsLine(metrics, evaluate ? curves_->Measure(Snapshot()) : Values()));
+      metrics_file_->Write(MetricsLine(metrics, evaluate ? curves_->Measure(data_trainer_.File()) : Values()));
     }
     // Before the checkpoint: what is after one is not made again.
     if (pictures.contains(metrics.update)) WritePicture(metrics.update);

@@ -112,7 +112,7 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       pool_(pool),
       total_(TotalUpdates(setup.train, setup.rows)),
       model_(StartOf(setup)),
-      contrastive_(setup.train, setup.seed, pool, setup.noise),
+      contrastive_(setup.train, setup.seed, pool, setup.noise, setup.hooks),
       optimizer_(setup.train, setup.visible, setup.model.hidden, UnitScales(setup)),
       batch_(setup.train.batch_size, setup.visible) {
   CheckOptions(setup_.sampler);

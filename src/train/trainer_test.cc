@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <numbers>
 
+#include "grbm/model/energy.h"
 #include "support/errors.h"
 #include "support/learning.h"
 #include "support/models.h"
@@ -407,6 +409,61 @@ TEST(Trainer, OffsetsAreThoseOfTheUpdatesThatWereMade) {
   broken = true;
   EXPECT_THAT(ErrorOf([&] { trainer.Update(); }), HasSubstr("training diverged at update 4"));
   EXPECT_EQ(trainer.State().offsets, before);
+}
+
+// Made again, it has the bits of one that was left alone.
+TEST(Trainer, AnUpdateStoppedAmidItsChainsLeavesNoTrace) {
+  for (const Algorithm algorithm : {Algorithm::kNoiseCd, Algorithm::kPcd}) {
+    Trainer::Setup setup = SmallSetup();
+    setup.train.algorithm = algorithm;
+    setup.train.centred = true;
+    setup.train.momentum = 0.5;
+    ThreadPool pool(2);
+    Trainer plain(setup, ReadBatch, pool);
+    std::atomic<int> steps_left = 1000;
+    struct Stopped {};
+    setup.hooks.before_step = [&] {
+      if (--steps_left < 0) throw Stopped();
+    };
+    Trainer stopped(setup, ReadBatch, pool);
+    for (int u = 0; u < 3; ++u) {
+      plain.Update();
+      stopped.Update();
+    }
+    const TrainState before = stopped.State();
+    steps_left = 2;
+    EXPECT_THROW(stopped.Update(), Stopped);
+    EXPECT_EQ(stopped.updates(), 3u);
+    EXPECT_EQ(stopped.State().parameters, before.parameters);
+    steps_left = 1000;
+    plain.Update();
+    stopped.Update();
+    EXPECT_EQ(stopped.model().parameters(), plain.model().parameters());
+  }
+}
+
+TEST(Trainer, HookedStepsThatDoAsGibbsTrainAsGibbs) {
+  Trainer::Setup setup = SmallSetup();
+  setup.sampler.method = Method::kGibbs;
+  ThreadPool pool(2);
+  Trainer gibbs(setup, ReadBatch, pool);
+  setup.hooks.step = [&](const Model& model, Chains& chains, std::uint64_t step) {
+    chains.visible = SampleVisible(model, chains.hidden, {Stream(setup.seed, Purpose::kVisible), step, 0}, pool);
+    chains.hidden = SampleHidden(model, chains.visible, {Stream(setup.seed, Purpose::kHidden), step, 0}, pool);
+  };
+  Trainer hooked(setup, ReadBatch, pool);
+  for (int u = 0; u < 5; ++u) {
+    gibbs.Update();
+    hooked.Update();
+  }
+  for (Index i = 0; i < setup.visible; ++i) {
+    for (Index j = 0; j < setup.model.hidden; ++j) {
+      EXPECT_NEAR(double{hooked.model().W()(i, j)}, double{gibbs.model().W()(i, j)}, 1e-4);
+    }
+  }
+  setup.hooks.step = [](const Model&, Chains& chains, std::uint64_t) { chains.visible = Matrix(1, 1); };
+  Trainer wrong(setup, ReadBatch, pool);
+  EXPECT_THAT(ErrorOf([&] { wrong.Update(); }), HasSubstr("hooked step"));
 }
 
 }  // namespace

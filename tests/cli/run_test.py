@@ -147,7 +147,7 @@ class Data(Folder):
                     "model.hidden=2")
         wide = self.folder / "wide.csv"
         wide.write_text("1,2,3\n4,5,6\n" * 100)
-        self.refuse(65, "model.safetensors: 2 visible units, but .*wide.csv has rows of 3 values", *new, model, "--set",
+        self.refuse(65, "wide.csv: rows of 3 values, but the model to start from has 2 visible units", *new, model, "--set",
                     f"data.source={wide}", "--set", "data.subset=0")
         self.refuse(64, "--init .* now, but the run was started from fresh parameters", "train", "--resume", "--out",
                     self.out, "--init", model)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
@@ -32,6 +33,10 @@ struct PartitionFunction {
 // of them from data and half from the base, of as many steps as there are temperatures, 100 at least: that bound is approximate.
 PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress = {});
+
+// log p(v) of each row, in the data's own units. data: rows × visible in those units.
+std::vector<double> LogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix data,
+                                   double log_partition, ThreadPool& pool);
 
 struct DataLikelihood {
   Estimate nats;  // mean of log p(v) over rows, in the data's own units; the error is that of the rows

@@ -19,5 +19,12 @@ namespace grbm {
 // one element for each visible unit.
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
                std::uint64_t seed, ThreadPool& pool);
+// The same with other units known in every row. known: rows × visible, 0 where unknown.
+Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
+               MatrixView<const std::uint8_t> known, std::uint64_t seed, ThreadPool& pool);
+
+// A model's sampler for its inpainting. Nothing is adjusted there: at temperature 1 that costs the bias of a step, at others
+// the law, which Gibbs has.
+SamplerOptions InpaintSampler(SamplerOptions options);
 
 }  // namespace grbm

@@ -57,6 +57,16 @@ struct RunPlace {
   std::int64_t burn_in = 0;      // steps that neither observer nor statistics see
 };
 
+// What a program that runs chains puts into them; both may be missing.
+struct SamplerHooks {
+  // Called before every step of chains, maybe by several threads at once. What it throws ends the run: chains are then as
+  // they were before it.
+  std::function<void()> before_step = {};
+  // A step in place of the method's own, for chains that this library does not know: leaves a state of the same shape in
+  // `chains`. `step` is its number in the random streams. Nothing is known of its law, and nothing is ever rejected.
+  std::function<void(const Model& model, Chains& chains, std::uint64_t step)> step = {};
+};
+
 class Transition;
 
 // Units for which a Langevin step overshoots so far that it diverges: 1 - α/σ² outside (-1, 1).        [math.md (26)]
@@ -80,14 +90,14 @@ class Sampler {
   // Throws ConfigError where the options are wrong, or (kThrow) the step too large for some unit. The model and the
   // pool must outlive the sampler.
   Sampler(const Model& model, const SamplerOptions& options, ThreadPool& pool,
-          OnUnstable on_unstable = OnUnstable::kThrow);
+          OnUnstable on_unstable = OnUnstable::kThrow, SamplerHooks hooks = {});
   ~Sampler();
 
   // Goes on with other parameters or settings; the space for the chains is kept.
   void Set(const Model& model, const SamplerOptions& options);
 
   const SamplerOptions& options() const { return options_; }
-  Law law() const { return LawOf(options_); }
+  Law law() const { return hooks_.step ? Law{} : LawOf(options_); }
   const Stability& stability() const { return stability_; }
 
   // Runs every chain for options().steps steps. Returns the share of moves accepted at each step. After the burn-in,
@@ -99,10 +109,14 @@ class Sampler {
  private:
   struct Workspace;
 
+  std::vector<double> RunHooked(Chains& chains, const RunPlace& place, Observer* observer,
+                                EnergyStatistics* statistics);
+
   const Model* model_;
   SamplerOptions options_;
   ThreadPool& pool_;
   OnUnstable on_unstable_;
+  SamplerHooks hooks_;
   Stability stability_;
   std::unique_ptr<Transition> transition_;
   std::unique_ptr<Workspace> workspace_;

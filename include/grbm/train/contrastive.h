@@ -28,13 +28,15 @@ class Contrastive {
  public:
   // The pool must outlive it.
   // noise: the variance of what is added to the data.
-  Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise = 0);
+  Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise = 0,
+              SamplerHooks hooks = {});
   ~Contrastive();
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
   // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood.
   // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
-  // The result may be put into the memory of parameters that are no longer needed.
+  // The result may be put into the memory of parameters that are no longer needed. Where it throws, the chains of pcd are
+  // as they were.
   Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
                       Parameters memory = {});
 
@@ -62,6 +64,7 @@ class Contrastive {
   std::uint64_t seed_;
   ThreadPool& pool_;
   double noise_;
+  SamplerHooks hooks_;
   std::unique_ptr<EnergyStatistics> statistics_;
   std::unique_ptr<Sampler> sampler_;
   struct Piece;

@@ -54,6 +54,7 @@ class Trainer {
     // Of the data, by visible unit, for UnitScale::kData.
     std::vector<float> mean = {};
     std::vector<float> deviation = {};
+    SamplerHooks hooks = {};  // of the chains; what before_step throws ends Update()
     // What to start from, in place of fresh parameters; hidden units that it has not are fresh.
     std::optional<Parameters> start = {};
   };
@@ -67,7 +68,8 @@ class Trainer {
   const Model& model() const { return model_; }
 
   // One update. Throws NumericError, with the likely cause and what to change, when numbers leave the finite ones or a
-  // variance runs away; the model is then as it was before the update.
+  // variance runs away. Whatever it throws, the model is then as it was before the update, and so is the State(), unless it
+  // is a NumericError.
   UpdateMetrics Update();
 
   TrainState State() const;

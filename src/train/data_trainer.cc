@@ -1,0 +1,83 @@
+#include "grbm/train/data_trainer.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "grbm/data/standardize.h"
+
+namespace grbm {
+
+DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
+  DataStatistics statistics{ComputeStandardization(data, config.data.standardize), {}};
+  if (config.train.unit_scale == UnitScale::kData) {
+    statistics.units = UnitStatistics(data, statistics.standardization);
+  }
+  return statistics;
+}
+
+DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed, ThreadPool& pool,
+                         const SamplerHooks& hooks, std::optional<DataStatistics> statistics,
+                         const std::optional<ModelFile>& init)
+    : config_(config),
+      data_(std::move(data)),
+      seed_(seed),
+      statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
+      batches_(data_.rows(), config_.train.batch_size, seed_),
+      rows_(static_cast<std::size_t>(config_.train.batch_size)),
+      trainer_(
+          MakeSetup(hooks, init), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
+  try {
+    CheckOptions(config_.generate.Apply(config_.sampler));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("[generate]: {}", error.what()));
+  }
+  const Stability stability = CheckStability(trainer_.model(), config_.sampler);
+  if (stability.unstable > 0) {
+    throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
+                                  config_.sampler.step_size, stability.ratio));
+  }
+}
+
+Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init) const {
+  std::optional<Parameters> start;
+  if (init) {
+    if (init->model.visible() != data_.visible()) {
+      throw DataError(
+          fmt::format("{}: rows of {} values, but the model to start from has {} visible units: as many are needed",
+                      data_.source(), data_.visible(), init->model.visible()));
+    }
+    start = InUnits(init->model, init->standardization, statistics_.standardization).parameters();
+  }
+  return {.model = config_.model,
+          .sampler = config_.sampler,
+          .train = config_.train,
+          .seed = seed_,
+          .visible = data_.visible(),
+          .rows = static_cast<std::uint64_t>(data_.rows()),
+          .noise = config_.data.noise,
+          .mean = statistics_.units.mean,
+          .deviation = statistics_.units.deviation,
+          .hooks = hooks,
+          .start = std::move(start)};
+}
+
+void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
+  batches_.Rows(update, rows_);
+  data_.Read(rows_, out);
+  statistics_.standardization.Apply(out);
+}
+
+ModelFile DataTrainer::File() const {
+  return {trainer_.model(),
+          config_.generate.Apply(config_.sampler),
+          statistics_.standardization,
+          data_.shape(),
+          {{"bits", std::to_string(data_.bits())},
+           {"data", data_.source()},
+           {"seed", std::to_string(seed_)},
+           {"updates", std::to_string(trainer_.updates())},
+           {"config", ConfigText(config_)}}};
+}
+
+}  // namespace grbm
