@@ -1,5 +1,7 @@
 #include "grbm/evaluate/likelihood.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -78,11 +80,16 @@ double LogJacobian(const Standardization& standardization) {
   return sum;
 }
 
-PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
+PartitionFunction ComputePartition(const VisibleLaw& law, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress) {
+  const Model& model = law.model;
   CheckVisible(model, data, "data");
   if (model.visible() <= Quadrature::kMaxVisible) {
-    return {PartitionMethod::kQuadrature, {Quadrature(model).log_partition(), 0}, {}};
+    return {PartitionMethod::kQuadrature, {Quadrature(law).log_partition(), 0}, {}};
+  }
+  if (law.temperature != 1) {
+    throw ConfigError(fmt::format("likelihood: log Z of exp(-Ẽ/{}) is known for at most {} visible units: these are {}",
+                                  law.temperature, Quadrature::kMaxVisible, model.visible()));
   }
   if (model.hidden() <= ExactModel::kMaxHidden) {
     return {PartitionMethod::kEnumeration, {ExactModel(model).log_partition(), 0}, {}};
@@ -95,10 +102,11 @@ PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const A
   return result;
 }
 
-DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& standardization, ConstMatrix data,
+DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& standardization, ConstMatrix data,
                                  double log_partition, bool dequantize, std::uint64_t seed, ThreadPool& pool) {
   if (data.rows() < 2) throw DataError("data: a mean likelihood needs at least two rows");
-  const std::vector<Index> degenerate = DegenerateUnits(model, data);
+  const Model& model = law.model;
+  const std::vector<Index> degenerate = law.temperature == 1 ? DegenerateUnits(model, data) : std::vector<Index>();
   const Stream noise(PartSeed(seed, Part::kDequantize), Purpose::kInitialVisible);
   std::vector<double> nats;
   double degenerate_sum = 0;
@@ -114,7 +122,7 @@ DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& stan
     }
     standardization.Apply(block);
     for (const double energy : MarginalEnergies(model, block, pool)) {
-      nats.push_back(-energy - log_partition - LogJacobian(standardization));
+      nats.push_back(-energy / law.temperature - log_partition - LogJacobian(standardization));
     }
     if (degenerate.empty()) continue;
     const Matrix p = HiddenProbabilities(model, block, pool);

@@ -51,7 +51,7 @@ void WritePicture(const ModelFile& file, const std::string& folder, std::uint64_
                   ThreadPool& pool) {
   if (!HasPictures(file)) return;
   const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
-  const Matrix samples = DrawSamples(file, count, PartSeed(seed, Part::kPictures), pool);
+  const Matrix samples = DrawShown(file, count, PartSeed(seed, Part::kPictures), pool);
   const Picture picture = DrawPicture(file, samples);
   WriteFileAtomically(fmt::format("{}/{:012}{}", folder, update, picture.ending), picture.contents);
 }
@@ -100,11 +100,7 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
         standardization.Apply(out);
       },
       pool);
-  try {
-    CheckOptions(config.generate.Apply(config.sampler));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[generate]: {}", error.what()));
-  }
+  CheckGeneration(config.generate, config.sampler);
   const Stability stability = CheckStability(trainer.model(), config.sampler);
   if (stability.unstable > 0) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
@@ -138,7 +134,8 @@ bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) 
 
   const auto model_file = [&]() -> ModelFile {
     return {trainer.model(),
-            config.generate.Apply(config.sampler),
+            config.sampler,
+            config.generate,
             standardization,
             data.shape(),
             {{"bits", std::to_string(data.bits())},
