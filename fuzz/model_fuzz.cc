@@ -4,5 +4,5 @@
 
 GRBM_FUZZ_TARGET(Model, input) {
   const grbm::ModelFile file = grbm::ParseModel(std::string(input), "input");
-  grbm::CheckReach(file.model, file.sampler.temperature, "input");
+  grbm::CheckReach(file.model, file.hottest(), "input");
 }

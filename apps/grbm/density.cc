@@ -32,9 +32,7 @@ int Density(const Arguments& a, const Common& common) {
   const std::optional<Mixture> found = FindMixture(a.mixture);
   if (!found) throw ConfigError(fmt::format("--data {}: allowed are gmm-iso and gmm-aniso", a.mixture));
   const Mixture& mixture = *found;
-  // At another temperature all samplers with a law but adjusted Langevin have that of exp(-E/τ).
-  const double temperature = file.sampler.temperature;
-  const Quadrature law(file.Tempered());
+  const Quadrature law(file.law());
   const Standardization& s = file.standardization;
   const LogDensity2 log_density = DensityInOwnUnits(law, s);
   const double kl = KlDivergence(mixture, log_density);
@@ -42,24 +40,30 @@ int Density(const Arguments& a, const Common& common) {
 
   ThreadPool pool(common.threads);
   WarnUnstable(file);
-  Chains chains = NoiseChains(file.model, 1000, common.seed, pool);
-  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = common.seed});
-  Matrix points = chains.visible;
-  s.Invert(points);
+  constexpr Index kPoints = 1000;
+  Matrix points = DrawSamples(file, kPoints, common.seed, pool);
   CheckFinite(file, points, "samples");
   const std::vector<Estimate> shares = ModeShares(mixture, points);
+  const auto panel = [&](const std::string& title, Matrix shown) {
+    const std::vector<Estimate> within = ModeShares(mixture, shown);
+    return PlanePoints(title,
+                       fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * within[0].value,
+                                   100 * within[1].value, 100 * within[2].value),
+                       std::move(shown));
+  };
 
   Figure figure;
   figure.theme = a.dark ? Theme::kDark : Theme::kLight;
   figure.panels = {
       PlaneDensity("true density", fmt::format("a single Gaussian: KL {:.2f}", kl_gaussian),
                    [&](double x, double y) { return mixture.LogDensity(x, y); }),
-      PlaneDensity(temperature == 1 ? "learned density" : fmt::format("learned density at temperature {}", temperature),
-                   fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
-      PlanePoints("1,000 samples from noise",
-                  fmt::format("within 3σ of the modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0].value,
-                              100 * shares[1].value, 100 * shares[2].value),
-                  points)};
+      PlaneDensity(
+          file.sampler.temperature == 1 ? "learned density" : fmt::format("learned density, {}", LawText(file.sampler)),
+          fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
+      panel("1,000 samples from noise", std::move(points))};
+  if (ShownSampler(file).final == Final::kMean) {
+    figure.panels.push_back(panel("their means given the hidden units", DrawShown(file, kPoints, common.seed, pool)));
+  }
   WriteFigure(a.out, figure);
   PrintResults(common, {{"figure", a.out},
                         {"kl_data_model", kl},

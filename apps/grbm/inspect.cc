@@ -34,6 +34,11 @@ int Info(const std::string& path, const Common& common) {
   SamplerOptions sampler = file.sampler;
   for (const Field& field : sampler.Fields())
     results.emplace_back("sampler." + std::string(field.name), ValueText(field));
+  GenerateOptions generate = file.generate;
+  if (generate != GenerateOptions()) {
+    for (const Field& field : generate.Fields())
+      results.emplace_back("generate." + std::string(field.name), ValueText(field));
+  }
   for (const auto& [key, value] : file.provenance) {
     if (key != "config") results.emplace_back("provenance." + key, value);
   }

@@ -107,10 +107,26 @@ Matrix ReadRows(const ModelFile& file, const std::string& source, const std::str
 }
 
 void AddSet(Command command, std::vector<std::string>& assignments) {
-  command.AddOption("--set", assignments, "A sampler setting other than the model's: sampler.key=value")
-      .SetTypeName("sampler.KEY=VALUE")
+  command
+      .AddOption("--set", assignments,
+                 "A setting other than the model's: sampler.key=value, or generate.key=value of drawing samples alone")
+      .SetTypeName("SECTION.KEY=VALUE")
       .OneEach();
 }
+
+namespace {
+
+// What is set of the sampler holds for samples, too, whatever the file says of them.
+void FollowSampler(GenerateOptions& generate, std::string_view key) {
+  GenerateOptions as_in_training;
+  const std::vector<Field> fields = generate.Fields();
+  const std::vector<Field> plain = as_in_training.Fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].name == key) Assign(fields[f], Value(plain[f]), "--set");
+  }
+}
+
+}  // namespace
 
 ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {
   ModelFile file = ReadModel(path);
@@ -121,29 +137,39 @@ ModelFile OpenModel(const std::string& path, const std::vector<std::string>& ass
 void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::string>& assignments) {
   Config config;
   config.sampler = file.sampler;
+  config.generate = file.generate;
+  constexpr std::string_view kSampler = "sampler.";
   for (const std::string& assignment : assignments) {
-    if (!assignment.starts_with("sampler.")) {
+    if (!assignment.starts_with(kSampler) && !assignment.starts_with("generate.")) {
       throw ConfigError(
-          fmt::format("--set {}: a trained model takes settings of the sampler only: sampler.key=value", assignment));
+          fmt::format("--set {}: a trained model takes settings of the sampler only: sampler.key=value, or "
+                      "generate.key=value",
+                      assignment));
     }
     SetOption(config, assignment);
+    if (assignment.starts_with(kSampler)) {
+      FollowSampler(config.generate,
+                    std::string_view(assignment).substr(0, assignment.find('=')).substr(kSampler.size()));
+    }
   }
   CheckOptions(config.sampler);
-  if (CheckStability(file.model, config.sampler).unstable > CheckStability(file.model, file.sampler).unstable) {
-    RequireStable(file.model, config.sampler);
+  CheckGeneration(config.generate, config.sampler);
+  const SamplerOptions drawn = config.generate.Apply(config.sampler);
+  if (CheckStability(file.model, drawn).unstable > CheckStability(file.model, file.generation()).unstable) {
+    RequireStable(file.model, drawn);
   }
   file.sampler = config.sampler;
-  file.sampler.final = ShownFinal(file, file.sampler);
-  CheckReach(file.model, file.sampler.temperature, path);
+  file.generate = config.generate;
+  CheckReach(file.model, file.hottest(), path);
 }
 
 void WarnUnstable(const ModelFile& file) {
-  const Stability stability = CheckStability(file.model, file.sampler);
+  const Stability stability = CheckStability(file.model, file.generation());
   if (stability.unstable == 0) return;
   Tell("grbm: warning: the step overshoots for {} visible units: sampler.step_scale=unit fits every unit\n",
        stability.unstable);
 }
 
-std::string FinalText(const ModelFile& file) { return file.sampler.final == Final::kMean ? "mean" : "sample"; }
+std::string FinalText(const ModelFile& file) { return ShownSampler(file).final == Final::kMean ? "mean" : "sample"; }
 
 }  // namespace grbm::app

@@ -36,10 +36,10 @@ DataOptions ModelData(const ModelFile& file, const std::string& source);
 // The rows of a data set that fit the model, standardised; at most `limit` of them (0: all).
 Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
 
-// Adds `--set sampler.key=value`, which may be repeated.
+// Adds `--set sampler.key=value` and `--set generate.key=value`, which may be repeated.
 void AddSet(Command command, std::vector<std::string>& assignments);
-// A model to compute with: its file with these settings, and with sampler.final as what it stands for. Throws ConfigError
-// where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
+// A model to compute with: its file with these settings; one of the sampler takes the place of one of generation, too. Throws
+// ConfigError where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
 // large that floats do not suffice.
 ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {});
 // The same of a file that was read from `path`.

@@ -91,15 +91,22 @@ int RunInpaint(const Arguments& a, const Common& common) {
     return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
   };
   const bool chosen = given("sampler.method=") || given("sampler.adjust=");
-  if (chosen) file.sampler.adjust = Adjust::kNone;
+  const auto leave_unadjusted = [&] {
+    file.sampler.adjust = Adjust::kNone;
+    file.sampler.proposal_temperature = file.generate.proposal_temperature = 0;
+  };
+  if (chosen) leave_unadjusted();
   ApplySet(file, a.model, a.assignments);
-  if (!chosen) file.sampler = InpaintSampler(file.sampler);
+  if (!chosen) {
+    file.sampler.method = InpaintSampler(file.generation()).method;
+    leave_unadjusted();
+  }
   CheckImages(a.out, file);
   WarnUnstable(file);
   const std::vector<bool> known = ReadMask(file, a.mask);
   const Matrix data = ReadRows(file, a.data, a.split, a.count);
   ThreadPool pool(common.threads);
-  const Matrix results = Inpaint(file.model, file.sampler, data, known, common.seed, pool);
+  const Matrix results = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
   WriteBack(file, data, results, a.out);
   PrintResults(common, {{"inpainted", a.out},
                         {"count", std::int64_t{data.rows()}},

@@ -63,10 +63,10 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
 int Sample(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".gif"});
   std::vector<std::string> assignments = a.assignments;
-  if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("sampler.steps={}", a.steps));
+  if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("generate.steps={}", a.steps));
   const ModelFile file = OpenModel(a.model, assignments);
   CheckImages(a.out, file);
-  const SamplerOptions& options = file.sampler;
+  const SamplerOptions options = ShownSampler(file);
   const bool gif = Ending(a.out) == ".gif";
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
   ThreadPool pool(common.threads);

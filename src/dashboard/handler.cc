@@ -183,8 +183,9 @@ json RequestHandler::Model(const RunFolder& run) {
 json RequestHandler::Fresh(const RunFolder& run, const std::string& body) {
   const ModelFile file = LoadModel(run);
   FreshOptions fresh;
-  fresh.steps = std::min(file.sampler.steps, kMaxShownSteps);
-  fresh.temperature = file.sampler.temperature;
+  const SamplerOptions drawn = file.generation();
+  fresh.steps = std::min(drawn.steps, kMaxShownSteps);
+  fresh.temperature = drawn.temperature;
   OptionsFromJson(ParseJson(body, kMaxBody, "samples"), fresh.Fields(), "samples");
   const Turn turn(*this);
   return DrawFresh(file, fresh, pool_, [this](auto&&...) { CheckGoingOn(); });

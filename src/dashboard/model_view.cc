@@ -118,7 +118,7 @@ class ChainFrames : public Observer {
 
 json DescribeChain(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   if (!HasPictures(file)) return json::array();
-  SamplerOptions options = JudgedSampler(file);
+  SamplerOptions options = ShownSampler(file);
   options.steps = std::min(options.steps, kMaxShownSteps);
   const std::uint64_t part = PartSeed(seed, Part::kPictures);
   Chains chains = NoiseChains(file.model, Count(file, kChainImages), part, pool);
@@ -156,20 +156,20 @@ json MeasureMixingJson(Evaluation& evaluation) {
 }  // namespace
 
 json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
-  CheckReach(file.model, file.sampler.temperature, "model");
+  CheckReach(file.model, file.hottest(), "model");
   json described = {{"visible", file.model.visible()}, {"hidden", file.model.hidden()}};
   const auto updates = file.provenance.find("updates");
   if (updates != file.provenance.end()) described["updates"] = updates->second;
-  SamplerOptions sampler = file.sampler;
+  SamplerOptions sampler = file.generation();
   described["sampler"] = OptionsToJson(sampler.Fields());
   described["shown"] = HasPictures(file);
   described["mean_variance"] = file.model.mean_variance();
   described["variances"] = VarianceBins(file.model);
   described["filters"] = Filters(file);
   described["chain"] = DescribeChain(file, seed, pool, progress);
-  if (HasPictures(file) && file.sampler.steps > kMaxShownSteps) {
-    described["chain_note"] = fmt::format("{} steps, the most that are shown; the model's sampler takes {}",
-                                          kMaxShownSteps, file.sampler.steps);
+  if (HasPictures(file) && sampler.steps > kMaxShownSteps) {
+    described["chain_note"] =
+        fmt::format("{} steps, the most that are shown; the model's sampler takes {}", kMaxShownSteps, sampler.steps);
   }
   return described;
 }
@@ -183,7 +183,7 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     request.rows = kMeasureRows;
     request.samples = kMeasureSamples;
     request.seed = seed;
-    request.file.sampler.steps = std::min(file.sampler.steps, kMaxShownSteps);  // the scores say how many
+    request.file.generate.steps = std::min(file.generation().steps, kMaxShownSteps);  // the scores say how many
     Evaluation evaluation(std::move(request), pool, progress);
     json measured = {{"mixing", MeasureMixingJson(evaluation)}};
     const std::string scores = ScoresJson(Evaluate(evaluation, {"quick"}));
@@ -208,13 +208,13 @@ json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& p
   CheckFields(checked.Fields(), "samples");
   if (!HasPictures(file)) throw ConfigError("samples: the model's rows are neither images nor points of the plane");
   ModelFile asked = file;
-  asked.sampler.steps = options.steps;
-  asked.sampler.temperature = options.temperature;
-  CheckReach(file.model, options.temperature, "samples");
+  asked.generate.steps = options.steps;
+  asked.generate.temperature = options.temperature;
+  CheckReach(file.model, asked.hottest(), "samples");
   const auto start = std::chrono::steady_clock::now();
   json fresh = json::object();
   const auto seed = static_cast<std::uint64_t>(options.seed);
-  Put(fresh, DrawPicture(file, DrawSamples(asked, Count(file, kFreshImages), seed, pool, progress)));
+  Put(fresh, DrawPicture(file, DrawShown(asked, Count(file, kFreshImages), seed, pool, progress)));
   fresh["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return fresh;
 }

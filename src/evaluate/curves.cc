@@ -7,6 +7,7 @@
 
 #include "evaluate/common.h"
 #include "grbm/core/error.h"
+#include "grbm/evaluate/mixture.h"
 #include "grbm/evaluate/pseudo.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
@@ -15,7 +16,7 @@ namespace grbm {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"quick", "gap", "pseudo"};
+constexpr std::string_view kNames[] = {"quick", "gap", "pseudo", "kl"};
 constexpr Index kPseudoRows = 100;
 constexpr Index kPseudoUnits = 4;
 
@@ -24,7 +25,9 @@ constexpr Index kPseudoUnits = 4;
 std::vector<Field> EvaluateOptions::Fields() {
   return {
       {"every_steps", &every_steps, "updates between evaluations, written to metrics.jsonl; 0: never", {.min = 0}},
-      {"metrics", &metrics, "which, separated by commas: quick, gap, pseudo; empty: all that can be had"},
+      {"metrics", &metrics,
+       "which, separated by commas: quick, gap, pseudo, and kl of the mixtures; empty: the first three that can be "
+       "had"},
       {"samples", &samples, "samples from noise, and rows of data they are compared with", {.min = 20, .max = 1e7}},
   };
 }
@@ -40,15 +43,22 @@ std::vector<std::string> SplitList(const std::string& text) {
 
 Curves::Curves(const EvaluateOptions& options, const Dataset& training, const std::optional<Dataset>& held_out,
                const Standardization& standardization, std::uint64_t seed, ThreadPool& pool)
-    : metrics_(SplitList(options.metrics)), samples_(Index{options.samples}), seed_(seed), pool_(pool) {
+    : metrics_(SplitList(options.metrics)),
+      samples_(Index{options.samples}),
+      seed_(seed),
+      pool_(pool),
+      mixture_(FindMixture(training.source())) {
   for (const std::string& name : metrics_) {
     if (std::ranges::find(kNames, name) == std::end(kNames)) {
-      throw ConfigError(fmt::format("evaluate: metrics: unknown metric '{}'{}: allowed are quick, gap and pseudo", name,
-                                    DidYouMean(name, kNames)));
+      throw ConfigError(fmt::format("evaluate: metrics: unknown metric '{}'{}: allowed are quick, gap, pseudo and kl",
+                                    name, DidYouMean(name, kNames)));
     }
     if (name == "gap" && !held_out) {
       throw ConfigError(
           "evaluate: metrics: gap needs held-out data, which only the public data sets and mixtures have");
+    }
+    if (name == "kl" && !mixture_) {
+      throw ConfigError("evaluate: metrics: kl needs data whose density is known: gmm-iso or gmm-aniso");
     }
   }
   if (metrics_.empty()) {
@@ -71,11 +81,12 @@ Curves::Curves(const EvaluateOptions& options, const Dataset& training, const st
 }
 
 std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& file) const {
-  const Model law = file.Tempered();
+  const VisibleLaw law = file.law();
   std::vector<std::pair<std::string, double>> values;
   for (const std::string& name : metrics_) {
     const std::string label = name == "gap"      ? "free_energy_gap"
                               : name == "pseudo" ? "pseudo_likelihood"
+                              : name == "kl"     ? "kl_data_model"
                                                  : "quick_distance";
     Estimate estimate;
     try {
@@ -84,6 +95,9 @@ std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& fil
       } else if (name == "pseudo") {
         const Index rows = std::min(kPseudoRows, training_.rows());
         estimate = PseudoLikelihood(law, training_.view().Rows(0, rows), kPseudoUnits, seed_, pool_);
+      } else if (name == "kl") {
+        const Quadrature density(law);
+        estimate = {KlDivergence(*mixture_, DensityInOwnUnits(density, file.standardization)), 0};
       } else {
         const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
         estimate = QuickDistances(features_, (*quick_)(samples, pool_)).frechet;

@@ -46,9 +46,9 @@ EvaluationRequest JudgeRows(Dataset given, Dataset data) {
 }
 
 Evaluation::Evaluation(EvaluationRequest request, ThreadPool& pool, EvaluationProgress progress)
-    : request_(std::move(request)), pool_(pool), progress_(std::move(progress)), law_(file().Tempered()) {
+    : request_(std::move(request)), pool_(pool), progress_(std::move(progress)), law_(file().law()) {
   CheckFits(request_, request_.data);
-  CheckReach(file().model, file().sampler.temperature, "model");
+  CheckReach(file().model, file().hottest(), "model");
   if (request_.held_out) CheckFits(request_, *request_.held_out);
   if (request_.given) request_.samples = std::min(request_.samples, request_.given->rows());
 }
@@ -82,8 +82,11 @@ const Matrix& Evaluation::samples() {
 }
 
 std::string Evaluation::SamplesText() {
-  return request_.given ? fmt::format("{} given rows", samples().rows())
-                        : fmt::format("{} samples from noise, {} steps", samples().rows(), file().sampler.steps);
+  if (request_.given) return fmt::format("{} given rows", samples().rows());
+  const SamplerOptions drawn = file().generation();
+  std::string text = fmt::format("{} samples from noise, {} steps", samples().rows(), drawn.steps);
+  if (drawn.temperature != file().sampler.temperature) text += fmt::format(" at temperature {}", drawn.temperature);
+  return text;
 }
 
 const QuickFeatures& Evaluation::quick() {

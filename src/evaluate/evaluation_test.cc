@@ -5,10 +5,13 @@
 
 #include <cmath>
 
+#include "grbm/data/mixture.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/pseudo.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
+#include "grbm/model/quadrature.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -121,6 +124,100 @@ TEST(Evaluate, OtherTemperaturesAreTheTemperedModel) {
   EXPECT_NEAR(distance.value, floor.value, 5 * std::hypot(distance.error, floor.error));
 }
 
+// Adjusted Langevin at a temperature, in the plane: its law is exp(-Ẽ/τ), summed here point by point.
+EvaluationRequest LangevinInThePlane(double temperature, Index points = 200) {
+  ModelFile file{testing::RandomModel(2, 5, 21, 0.6)};
+  file.sampler.method = Method::kLangevin;
+  file.sampler.adjust = Adjust::kMetropolis;
+  file.sampler.temperature = temperature;
+  file.sampler.step_scale = StepScale::kUnit;
+  file.sampler.step_size = 0.5;
+  file.sampler.steps = 5;
+  DataOptions data;
+  data.source = "gmm-iso";
+  data.subset = points;
+  ThreadPool pool(1);
+  EvaluationRequest request = JudgeModel(std::move(file), data, pool);
+  request.samples = 100;
+  return request;
+}
+
+TEST(Evaluate, AdjustedLangevinIsJudgedByItsOwnLaw) {
+  const double temperature = 3;
+  const EvaluationRequest request = LangevinInThePlane(temperature);
+  const Model& model = request.file.model;
+  const auto log_density = [&](double x, double y) {
+    return -MarginalEnergy(model, std::vector<double>{x, y}) / temperature;
+  };
+  double sum = 0;
+  const double step = 0.1;
+  for (double x = -20; x <= 20; x += step) {
+    for (double y = -20; y <= 20; y += step) sum += std::exp(log_density(x, y)) * step * step;
+  }
+  const double log_z = std::log(sum);
+  const Matrix rows = request.data.ReadAll();
+  double nats = 0;
+  for (Index r = 0; r < rows.rows(); ++r) nats += log_density(double{rows(r, 0)}, double{rows(r, 1)}) - log_z;
+  nats /= static_cast<double>(rows.rows());
+  ThreadPool pool(1);
+  Evaluation evaluation(request, pool);
+  const auto results = Evaluate(evaluation, {"likelihood", "mixture"});
+  EXPECT_NEAR(Find(results, "likelihood", "log_partition").estimate.value, log_z, 1e-6);
+  EXPECT_NEAR(Find(results, "likelihood", "nats_training").estimate.value, nats, 1e-4);
+  EXPECT_THAT(Find(results, "likelihood", "temperature").note, HasSubstr("exp(-Ẽ/3)"));
+  const double kl = KlDivergence(IsotropicMixture(), [&](double x, double y) { return log_density(x, y) - log_z; });
+  EXPECT_NEAR(Find(results, "mixture", "kl_data_model").estimate.value, kl, 1e-6);
+  // And not by that of exp(-E/τ), which is another one.
+  EXPECT_GT(std::abs(Quadrature(model.Tempered(temperature)).log_partition() - log_z), 0.1);
+}
+
+// How samples are drawn is not what the model is: another temperature there changes samples, and nothing else.
+TEST(Evaluate, GenerationDrawsTheSamplesAndLeavesTheLaw) {
+  ThreadPool pool(1);
+  for (const double temperature : {1.0, 3.0}) {
+    EvaluationRequest request = LangevinInThePlane(temperature);
+    Evaluation as_trained(request, pool);
+    const auto before = Evaluate(as_trained, {"likelihood", "mixture"});
+    request.file.generate.steps = 7;
+    request.file.generate.temperature = 50;
+    Evaluation evaluation(request, pool);
+    const auto after = Evaluate(evaluation, {"likelihood", "mixture"});
+    for (const auto& [metric, score] : {std::pair{"likelihood", "log_partition"},
+                                        {"likelihood", "nats_training"},
+                                        {"likelihood", "nats_held_out"},
+                                        {"mixture", "kl_data_model"},
+                                        {"mixture", "kl_model_data"}}) {
+      EXPECT_EQ(Find(after, metric, score).estimate.value, Find(before, metric, score).estimate.value) << score;
+    }
+    EXPECT_FALSE(evaluation.samples() == as_trained.samples());
+    EXPECT_EQ(evaluation.SamplesText(), "100 samples from noise, 7 steps at temperature 50");
+    // They are those of a model file with such a sampler.
+    ModelFile same = request.file;
+    same.generate = {};
+    same.sampler.steps = 7;
+    same.sampler.temperature = 50;
+    EXPECT_TRUE(DrawShown(request.file, 20, 1, pool) == DrawSamples(same, 20, 1, pool));
+    // Of points, means are shown where they are asked for, and never judged.
+    request.file.generate.final = Final::kMean;
+    EXPECT_FALSE(DrawShown(request.file, 20, 1, pool) == DrawSamples(same, 20, 1, pool));
+    EXPECT_TRUE(DrawSamples(request.file, 20, 1, pool) == DrawSamples(same, 20, 1, pool));
+    const EvaluateOptions options{.every_steps = 1, .metrics = "gap,pseudo", .samples = 100};
+    const Curves curves(options, request.data, request.held_out, {}, 1, pool);
+    EXPECT_EQ(curves.Measure(request.file), curves.Measure(as_trained.file()));
+  }
+}
+
+TEST(Evaluate, WhatIsNotKnownOfALawIsSaid) {
+  EvaluationRequest request = Perfect(2.5);
+  request.file.sampler.method = Method::kLangevin;
+  request.file.sampler.adjust = Adjust::kMetropolis;
+  request.file.sampler.step_scale = StepScale::kUnit;
+  ThreadPool pool(1);
+  Evaluation evaluation(std::move(request), pool);
+  EXPECT_THAT([&] { Evaluate(evaluation, {"likelihood"}); },
+              ThrowsMessage<ConfigError>(HasSubstr("the chains' law is exp(-Ẽ/2.5)")));
+}
+
 // Far pairs of modes and three temperatures: no number for log Z, nor for what depends on it.
 TEST(Evaluate, WideBoundsAreGivenAsAnInterval) {
   Parameters p = testing::BalancedModel(8, 22, 3, 1.5).parameters();
@@ -174,6 +271,23 @@ TEST(Curves, AreOfTheTemperedModel) {
   EXPECT_NE(values, curves.Measure(ModelFile{request.file.model}));
 }
 
+TEST(Curves, OfAdjustedLangevinAreOfItsOwnLaw) {
+  const EvaluationRequest request = LangevinInThePlane(3, 100);
+  const EvaluateOptions options{.every_steps = 1, .metrics = "gap,pseudo", .samples = 100};
+  ThreadPool pool(1);
+  const Curves curves(options, request.data, request.held_out, {}, 1, pool);
+  const auto values = curves.Measure(request.file);
+  const Quadrature law(request.file.model, 3);
+  const auto mean = [&](const Matrix& rows) {
+    double sum = 0;
+    for (Index r = 0; r < rows.rows(); ++r) sum += law.LogDensity(testing::Doubles(rows.row(r)));
+    return sum / static_cast<double>(rows.rows());
+  };
+  EXPECT_NEAR(values[0].second, mean(request.data.ReadAll()) - mean(request.held_out->ReadAll()), 1e-5);
+  EXPECT_NEAR(values[2].second,
+              PseudoLikelihood({request.file.model, 3}, ReadSome(request.data, 100, 1), 4, 1, pool).value, 1e-9);
+}
+
 TEST(Curves, AreAFunctionOfTheModelAndSeeABetterOne) {
   const EvaluationRequest perfect = Perfect();
   ThreadPool one(1);
@@ -201,7 +315,7 @@ TEST(Curves, WhatCannotBeMeasuredIsNoNumber) {
   for (float& w : extreme.W.values()) w = 30;
   request.file.model = Model(std::move(extreme));
   ThreadPool pool(1);
-  EXPECT_THROW(PseudoLikelihood(request.file.model, request.data.Read(0, 20), 2, 1, pool), NumericError);
+  EXPECT_THROW(PseudoLikelihood({request.file.model}, request.data.Read(0, 20), 2, 1, pool), NumericError);
   EvaluateOptions options;
   options.metrics = "pseudo";
   const auto values = Curves(options, request.data, {}, {}, 1, pool).Measure(request.file);

@@ -1,5 +1,7 @@
 #include "grbm/evaluate/likelihood.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -64,10 +66,10 @@ std::vector<Index> DegenerateUnits(const Model& model, ConstMatrix data) {
 }
 
 // log p(v) of rows in the model's units, added to `nats` in the data's own.
-void AddLogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix rows,
+void AddLogLikelihoods(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                        double log_partition, ThreadPool& pool, std::vector<double>& nats) {
-  for (const double energy : MarginalEnergies(model, rows, pool)) {
-    nats.push_back(-energy - log_partition - LogJacobian(standardization));
+  for (const double energy : MarginalEnergies(law.model, rows, pool)) {
+    nats.push_back(-energy / law.temperature - log_partition - LogJacobian(standardization));
   }
 }
 
@@ -86,11 +88,16 @@ double LogJacobian(const Standardization& standardization) {
   return sum;
 }
 
-PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
+PartitionFunction ComputePartition(const VisibleLaw& law, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress) {
+  const Model& model = law.model;
   CheckVisible(model, data, "data");
   if (model.visible() <= Quadrature::kMaxVisible) {
-    return {PartitionMethod::kQuadrature, {Quadrature(model).log_partition(), 0}, {}};
+    return {PartitionMethod::kQuadrature, {Quadrature(law).log_partition(), 0}, {}};
+  }
+  if (law.temperature != 1) {
+    throw ConfigError(fmt::format("likelihood: log Z of exp(-Ẽ/{}) is known for at most {} visible units: these are {}",
+                                  law.temperature, Quadrature::kMaxVisible, model.visible()));
   }
   if (model.hidden() <= ExactModel::kMaxHidden) {
     return {PartitionMethod::kEnumeration, {ExactModel(model).log_partition(), 0}, {}};
@@ -103,22 +110,23 @@ PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const A
   return result;
 }
 
-std::vector<double> LogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix data,
+std::vector<double> LogLikelihoods(const VisibleLaw& law, const Standardization& standardization, ConstMatrix data,
                                    double log_partition, ThreadPool& pool) {
   std::vector<double> nats;
   for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
     Matrix block(std::min(kRowsAtOnce, data.rows() - first), data.cols());
     CopyRows(data.Rows(first, block.rows()), block);
     standardization.Apply(block);
-    AddLogLikelihoods(model, standardization, block, log_partition, pool, nats);
+    AddLogLikelihoods(law, standardization, block, log_partition, pool, nats);
   }
   return nats;
 }
 
-DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& standardization, ConstMatrix data,
+DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& standardization, ConstMatrix data,
                                  double log_partition, bool dequantize, std::uint64_t seed, ThreadPool& pool) {
   if (data.rows() < 2) throw DataError("data: a mean likelihood needs at least two rows");
-  const std::vector<Index> degenerate = DegenerateUnits(model, data);
+  const Model& model = law.model;
+  const std::vector<Index> degenerate = law.temperature == 1 ? DegenerateUnits(model, data) : std::vector<Index>();
   const Stream noise(PartSeed(seed, Part::kDequantize), Purpose::kInitialVisible);
   std::vector<double> nats;
   double degenerate_sum = 0;
@@ -133,7 +141,7 @@ DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& stan
       }
     }
     standardization.Apply(block);
-    AddLogLikelihoods(model, standardization, block, log_partition, pool, nats);
+    AddLogLikelihoods(law, standardization, block, log_partition, pool, nats);
     if (degenerate.empty()) continue;
     const Matrix p = HiddenProbabilities(model, block, pool);
     std::vector<double> sums(Size(block.rows()));

@@ -6,6 +6,7 @@
 
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
+#include "grbm/model/quadrature.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -18,14 +19,28 @@ TEST(Likelihood, SmallModelsAreExactBothWays) {
   ThreadPool pool(1);
   const Matrix plane = testing::RandomVisible(10, 2, 1);
   const Model model = RandomModel(2, 6, 1);
-  const PartitionFunction quadrature = ComputePartition(model, plane, {}, pool);
+  const PartitionFunction quadrature = ComputePartition({model}, plane, {}, pool);
   EXPECT_EQ(quadrature.method, PartitionMethod::kQuadrature);
   EXPECT_NEAR(quadrature.log_partition.value, ExactModel(model).log_partition(), 1e-9);
   EXPECT_EQ(quadrature.log_partition.error, 0);
   const PartitionFunction enumeration =
-      ComputePartition(RandomModel(3, 6, 1), testing::RandomVisible(10, 3, 1), {}, pool);
+      ComputePartition({RandomModel(3, 6, 1)}, testing::RandomVisible(10, 3, 1), {}, pool);
   EXPECT_EQ(enumeration.method, PartitionMethod::kEnumeration);
   EXPECT_EQ(enumeration.low(), enumeration.high());
+}
+
+// exp(-Ẽ/τ) is no model: quadrature alone knows it.
+TEST(Likelihood, OfAMarginalEnergyAtATemperature) {
+  ThreadPool pool(1);
+  const VisibleLaw law = {RandomModel(2, 6, 1), 2.5};
+  const Quadrature oracle(law.model, 2.5);
+  const Matrix plane = testing::RandomVisible(10, 2, 1);
+  const PartitionFunction z = ComputePartition(law, plane, {}, pool);
+  EXPECT_NEAR(z.log_partition.value, oracle.log_partition(), 1e-12);
+  double sum = 0;
+  for (Index r = 0; r < 10; ++r) sum += oracle.LogDensity(Doubles(plane.row(r)));
+  EXPECT_NEAR(MeanLogLikelihood(law, {}, plane, z.log_partition.value, false, 1, pool).nats.value, sum / 10, 1e-5);
+  EXPECT_THROW(ComputePartition({RandomModel(3, 6, 1), 2.5}, testing::RandomVisible(10, 3, 1), {}, pool), ConfigError);
 }
 
 // 21 hidden units are one too many to enumerate, but when one of them is alone it only adds log(1 + exp b).
@@ -46,7 +61,7 @@ TEST(Likelihood, AnnealingOfAModelWhoseAnswerIsKnown) {
   BitMatrix h(500, 12);
   exact.Sample(1, 0, data, h);
   ThreadPool pool(1);
-  const PartitionFunction z = ComputePartition(Model(std::move(p)), data, {100, 500, 1}, pool);
+  const PartitionFunction z = ComputePartition({Model(std::move(p))}, data, {100, 500, 1}, pool);
   EXPECT_EQ(z.method, PartitionMethod::kAnnealing);
   const double expected = exact.log_partition() + extra;
   // 5 standard errors: wrong once in a million.
@@ -64,7 +79,7 @@ TEST(Likelihood, IsInTheDatasOwnUnits) {
   const Matrix data = testing::RandomVisible(1500, 3, 3, 2.0);
   ThreadPool pool(2);
   const DataLikelihood result =
-      MeanLogLikelihood(exact.model(), standardization, data, exact.log_partition(), false, 1, pool);
+      MeanLogLikelihood({exact.model()}, standardization, data, exact.log_partition(), false, 1, pool);
   double sum = 0;
   for (Index r = 0; r < data.rows(); ++r) {
     std::vector<double> v = Doubles(data.row(r));
@@ -84,7 +99,7 @@ TEST(Likelihood, TheShareOfConstantUnitsIsTheirDensity) {
   for (Index r = 0; r < 100; ++r) data(r, 1) = 2;
   ThreadPool pool(1);
   const Standardization standardization{{0, 1, 0}, {1, 4, 1}};
-  const DataLikelihood result = MeanLogLikelihood(model, standardization, data, 0, false, 1, pool);
+  const DataLikelihood result = MeanLogLikelihood({model}, standardization, data, 0, false, 1, pool);
   EXPECT_EQ(result.degenerate_units, 1);
   const double variance = std::exp(double{model.log_var()[1]});
   const double d = 0.25 - double{model.mu()[1]};
@@ -101,7 +116,7 @@ TEST(Likelihood, UnitsAtTheVarianceFloorCountAtEveryTemperature) {
   const Matrix data = testing::RandomVisible(100, 3, 6);
   ThreadPool pool(1);
   for (const double temperature : {0.3, 1.0, 4.0, 512.0}) {
-    const DataLikelihood result = MeanLogLikelihood(model.Tempered(temperature), {}, data, 0, false, 1, pool);
+    const DataLikelihood result = MeanLogLikelihood({model.Tempered(temperature)}, {}, data, 0, false, 1, pool);
     EXPECT_EQ(result.degenerate_units, 1) << temperature;
     const double variance = 0.003 * temperature;
     double sum = 0;
@@ -120,7 +135,7 @@ TEST(Likelihood, ThePartsOfAllUnitsExceedTheWholeByADivergence) {
   data(0, 0) = data(1, 0) = 0.7f;
   data(0, 1) = data(1, 1) = -0.4f;
   ThreadPool pool(1);
-  const DataLikelihood result = MeanLogLikelihood(exact.model(), {}, data, exact.log_partition(), false, 1, pool);
+  const DataLikelihood result = MeanLogLikelihood({exact.model()}, {}, data, exact.log_partition(), false, 1, pool);
   EXPECT_EQ(result.degenerate_units, 2);
   const std::vector<double> v = Doubles(data.row(0));
   double divergence = 0;
@@ -148,7 +163,7 @@ TEST(Likelihood, DequantisedValuesLieInTheirStep) {
   ThreadPool pool(1);
   Matrix data(20000, 1);
   const DataLikelihood result =
-      MeanLogLikelihood(model, {}, data, 0.5 * std::log(2 * M_PI) + std::log(2), true, 1, pool);
+      MeanLogLikelihood({model}, {}, data, 0.5 * std::log(2 * M_PI) + std::log(2), true, 1, pool);
   // E[-u²/2], u uniform on (0, 1), is -1/6; 5 standard errors.
   EXPECT_NEAR(result.nats.value, -0.5 * std::log(2 * M_PI) - 1.0 / 6, 5 * result.nats.error);
   EXPECT_NEAR(result.nats.error, std::sqrt(1.0 / 20 - 1.0 / 36) / std::sqrt(20000.0), 2e-4);
@@ -159,9 +174,9 @@ TEST(Likelihood, TheMeanIsThatOfTheRows) {
   const Standardization standardization{{1, 2, 3}, {0.5f, 2, 4}};
   const Matrix data = testing::RandomVisible(1500, 3, 18);
   ThreadPool pool(2);
-  const std::vector<double> rows = LogLikelihoods(model, standardization, data, 1.5, pool);
+  const std::vector<double> rows = LogLikelihoods({model}, standardization, data, 1.5, pool);
   ASSERT_EQ(rows.size(), 1500u);
-  const DataLikelihood mean = MeanLogLikelihood(model, standardization, data, 1.5, false, 1, pool);
+  const DataLikelihood mean = MeanLogLikelihood({model}, standardization, data, 1.5, false, 1, pool);
   EXPECT_EQ(Mean(rows).value, mean.nats.value);
 }
 

@@ -5,6 +5,7 @@
 
 #include "evaluate/metrics.h"
 #include "grbm/evaluate/likelihood.h"
+#include "grbm/model/quadrature.h"
 
 namespace grbm {
 
@@ -72,7 +73,9 @@ std::vector<Score> Measure(Evaluation& evaluation) {
                        {request.chains, request.temperatures, request.seed}, evaluation.pool(), evaluation.progress());
   std::vector<Score> scores;
   const double temperature = evaluation.file().sampler.temperature;
-  if (temperature != 1) scores.push_back({"temperature", {temperature, 0}, "all of exp(-E/temperature)"});
+  if (temperature != 1) {
+    scores.push_back({"temperature", {temperature, 0}, fmt::format("all of {}", LawText(evaluation.file().sampler))});
+  }
   std::string note = MethodNote(z.method);
   if (z.annealing)
     note += fmt::format(", {:.1f} of {} chains effective", z.annealing->effective_chains, request.chains);
@@ -96,7 +99,13 @@ std::vector<Score> Measure(Evaluation& evaluation) {
 const Metric kLikelihoodMetric = {
     "likelihood", "log-likelihood, exact for small models, otherwise by annealed importance sampling",
     [](const Evaluation& evaluation) -> std::string {
-      return evaluation.request().data.rows() < 2 ? "at least two rows of data are needed" : WhyNotOfRows(evaluation);
+      if (evaluation.request().data.rows() < 2) return "at least two rows of data are needed";
+      const VisibleLaw& law = evaluation.law();
+      if (law.temperature != 1 && law.model.visible() > Quadrature::kMaxVisible) {
+        return fmt::format("the chains' law is {}, whose log Z is known for at most {} visible units",
+                           LawText(evaluation.file().sampler), Quadrature::kMaxVisible);
+      }
+      return WhyNotOfRows(evaluation);
     },
     Measure};
 

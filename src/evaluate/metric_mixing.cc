@@ -33,7 +33,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const Matrix& features = evaluation.training_features();
   const Index chains = std::min(kCurveChains, features.rows());
   if (chains < 20) return scores;
-  const std::int64_t most = std::clamp<std::int64_t>(10 * file.sampler.steps, 100, 1000);
+  const std::int64_t most = std::clamp<std::int64_t>(10 * file.generation().steps, 100, 1000);
   const StepsCurve curve = MeasureSteps(file, evaluation.quick(), features.view().Rows(0, chains), most, options.seed,
                                         evaluation.pool(), evaluation.progress());
   for (const StepsCurve::Point& point : curve.points) {

@@ -51,7 +51,7 @@ Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOption
   const std::uint64_t seed = PartSeed(options.seed, Part::kMixing);
   const Matrix start = NoiseAndData(file.model, data, options.chains, seed, pool);
   Chains chains = ChainsFrom(file.model, start, seed, pool);
-  SamplerOptions sampler = file.sampler;
+  SamplerOptions sampler = file.generation();
   sampler.steps = options.steps;
   Traces traces(file.model, pool, options.chains, options.steps, options.steps / 2, "mixing", progress);
   const std::vector<double> accepted =

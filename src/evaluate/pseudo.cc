@@ -10,9 +10,10 @@
 
 namespace grbm {
 
-double ConditionalLogDensity(const Model& model, std::span<const float> v, std::span<const float> logits, Index unit) {
-  constexpr double kSpacing = 0.5;  // σ                                                               [math.md (27)]
-  constexpr double kMargin = 8;     // σ
+double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
+                             Index unit) {
+  const auto& [model, temperature] = law;
+  constexpr double kMargin = 8;  // √τ σ
   constexpr std::size_t kMaxPoints = 100'000;
   const auto at = Size(unit);
   const std::span<const float> w = model.W().row(unit);
@@ -21,12 +22,14 @@ double ConditionalLogDensity(const Model& model, std::span<const float> v, std::
   LatticeDensity density;
   density.mu[0] = model.mu()[at];
   density.variance[0] = 1 / inverse_variance;
-  density.spacing[0] = kSpacing * deviation;
+  density.temperature = temperature;
+  density.spacing[0] = LatticeSpacing(deviation, w, temperature);
   // The density is a mixture of Gaussians whose means lie between those with all negative and all positive weights on.
   density.low[0] = density.high[0] = density.mu[0];
   for (const float x : w) (x < 0 ? density.low[0] : density.high[0]) += double{x};
-  density.low[0] -= kMargin * deviation;
-  density.high[0] += kMargin * deviation;
+  const double reach = kMargin * deviation * std::max(1.0, std::sqrt(temperature));
+  density.low[0] -= reach;
+  density.high[0] += reach;
   // Σ softplus(x) = Σ max(x, 0), in double, and Σ softplus(-|x|), in float: terms of any size cancel without loss.
   std::vector<float> below(logits.size());
   density.convex = [&](const LatticePoint& point) {
@@ -40,11 +43,12 @@ double ConditionalLogDensity(const Model& model, std::span<const float> v, std::
     return sum + kernels::SumSoftplus(below);
   };
   const double d = double{v[at]} - density.mu[0];
-  return density.convex({double{v[at]}}) - 0.5 * d * d * inverse_variance -
+  return (density.convex({double{v[at]}}) - 0.5 * d * d * inverse_variance) / temperature -
          CollectMass(density, kMaxPoints, "pseudo-likelihood").log_integral;
 }
 
-Estimate PseudoLikelihood(const Model& model, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool) {
+Estimate PseudoLikelihood(const VisibleLaw& law, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool) {
+  const Model& model = law.model;
   const Matrix logits = HiddenLogits(model, data, pool);
   const Stream stream(PartSeed(seed, Part::kPseudo), Purpose::kInitialVisible);
   std::vector<double> sums(Size(data.rows()));
@@ -52,17 +56,17 @@ Estimate PseudoLikelihood(const Model& model, ConstMatrix data, Index units, std
     for (Index k = 0; k < units; ++k) {
       const double u = stream.UniformDouble(static_cast<std::uint64_t>(k), static_cast<std::uint32_t>(r));
       const auto unit = static_cast<Index>(u * static_cast<double>(model.visible()));
-      sums[Size(r)] += ConditionalLogDensity(model, data.row(r), logits.row(r), unit);
+      sums[Size(r)] += ConditionalLogDensity(law, data.row(r), logits.row(r), unit);
     }
     sums[Size(r)] *= static_cast<double>(model.visible()) / static_cast<double>(units);
   });
   return Mean(sums);
 }
 
-Estimate FreeEnergyGap(const Model& model, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool) {
-  const Estimate a = Mean(MarginalEnergies(model, training, pool));
-  const Estimate b = Mean(MarginalEnergies(model, held_out, pool));
-  return {b.value - a.value, std::hypot(a.error, b.error)};
+Estimate FreeEnergyGap(const VisibleLaw& law, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool) {
+  const Estimate a = Mean(MarginalEnergies(law.model, training, pool));
+  const Estimate b = Mean(MarginalEnergies(law.model, held_out, pool));
+  return {(b.value - a.value) / law.temperature, std::hypot(a.error, b.error) / law.temperature};
 }
 
 }  // namespace grbm

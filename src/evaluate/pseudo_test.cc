@@ -19,7 +19,7 @@ using testing::Doubles;
 using testing::RandomModel;
 
 // The model of unit i alone, the others given: its biases are the logits without it.
-double Oracle(const Model& model, std::span<const float> v, Index i) {
+double Oracle(const Model& model, std::span<const float> v, Index i, double temperature) {
   const auto at = static_cast<std::size_t>(i);
   Parameters p(1, model.hidden());
   const std::vector<double> logits = HiddenLogits(model, Doubles(v));
@@ -30,7 +30,7 @@ double Oracle(const Model& model, std::span<const float> v, Index i) {
   }
   p.mu[0] = model.mu()[at];
   p.log_var[0] = model.log_var()[at];
-  return Quadrature(Model(std::move(p))).LogDensity(std::vector<double>{double{v[at]}});
+  return Quadrature(Model(std::move(p)), temperature).LogDensity(std::vector<double>{double{v[at]}});
 }
 
 TEST(Pseudo, ConditionalDensityIsThatOfTheModelOfOneUnit) {
@@ -38,9 +38,12 @@ TEST(Pseudo, ConditionalDensityIsThatOfTheModelOfOneUnit) {
   const Matrix v = testing::RandomVisible(5, 4, 2, 2.0);
   ThreadPool pool(1);
   const Matrix logits = HiddenLogits(model, v, pool);
-  for (Index r = 0; r < 5; ++r) {
-    for (Index i = 0; i < 4; ++i) {
-      EXPECT_NEAR(ConditionalLogDensity(model, v.row(r), logits.row(r), i), Oracle(model, v.row(r), i), 1e-4);
+  for (const double temperature : {1.0, 0.4, 5.0}) {
+    for (Index r = 0; r < 5; ++r) {
+      for (Index i = 0; i < 4; ++i) {
+        EXPECT_NEAR(ConditionalLogDensity({model, temperature}, v.row(r), logits.row(r), i),
+                    Oracle(model, v.row(r), i, temperature), 1e-4);
+      }
     }
   }
 }
@@ -79,7 +82,7 @@ TEST(Pseudo, SmallVariancesAreNeitherSlowNorInexact) {
     for (Index r = 0; r < 50; ++r) {
       for (Index i = 0; i < 6; ++i) {
         const double exact = Enumerated(model, v.row(r), logits.row(r), i);
-        EXPECT_NEAR(ConditionalLogDensity(model, v.row(r), logits.row(r), i), exact, 1e-5 + 1e-13 * std::abs(exact))
+        EXPECT_NEAR(ConditionalLogDensity({model}, v.row(r), logits.row(r), i), exact, 1e-5 + 1e-13 * std::abs(exact))
             << variance << " " << r << " " << i;
       }
     }
@@ -93,7 +96,7 @@ TEST(Pseudo, OfIndependentUnitsIsTheLikelihood) {
   const ExactModel exact(RandomModel(6, 3, 3, 0.0));
   const Matrix v = testing::RandomVisible(20000, 6, 4);
   ThreadPool pool(2);
-  const Estimate pseudo = PseudoLikelihood(exact.model(), v, 2, 1, pool);
+  const Estimate pseudo = PseudoLikelihood({exact.model()}, v, 2, 1, pool);
   // 5 standard errors: wrong once in a million.
   EXPECT_NEAR(pseudo.value, exact.MeanLogLikelihood(v), 5 * pseudo.error);
   EXPECT_LT(pseudo.error, 0.05);
@@ -105,11 +108,11 @@ TEST(Pseudo, TheGapOfEqualLawsIsZeroAndOfWorseRowsPositive) {
   BitMatrix h(4000, 4);
   exact.Sample(1, 0, v, h);
   ThreadPool pool(2);
-  const Estimate same = FreeEnergyGap(exact.model(), v.view().Rows(0, 2000), v.view().Rows(2000, 2000), pool);
+  const Estimate same = FreeEnergyGap({exact.model()}, v.view().Rows(0, 2000), v.view().Rows(2000, 2000), pool);
   EXPECT_NEAR(same.value, 0, 5 * same.error);
   Matrix far = v;
   for (float& x : far.values()) x += 3;
-  const Estimate worse = FreeEnergyGap(exact.model(), v, far, pool);
+  const Estimate worse = FreeEnergyGap({exact.model()}, v, far, pool);
   EXPECT_GT(worse.value, 10 * worse.error);
 }
 

@@ -50,12 +50,12 @@ void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what)
   for (Index r = 0; r < rows.rows(); ++r) {
     const auto bad = std::ranges::find_if(rows.row(r), [](float x) { return !std::isfinite(x); });
     if (bad == rows.row(r).end()) continue;
-    const Stability stability = CheckStability(file.model, file.sampler);
+    const Stability stability = CheckStability(file.model, file.generation());
     throw NumericError(fmt::format(
         "{}: row {}, unit {} (counted from 0) is {}: {}", what, r, bad - rows.row(r).begin(), *bad,
         stability.unstable > 0
             ? fmt::format("the step of sampler.step_size = {} diverges for {} units: set sampler.step_scale=unit",
-                          file.sampler.step_size, stability.unstable)
+                          file.generation().step_size, stability.unstable)
             : "the model, its standardisation or the data are in absurd units: see 'grbm info'"));
   }
 }
@@ -72,9 +72,15 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
   return shown;
 }
 
+SamplerOptions ShownSampler(const ModelFile& file) {
+  SamplerOptions options = file.generation();
+  options.final = ShownFinal(file, options);
+  return options;
+}
+
 SamplerOptions JudgedSampler(const ModelFile& file) {
-  SamplerOptions options = file.sampler;
-  options.final = file.image_shape.known() ? ShownFinal(file, options) : Final::kSample;
+  SamplerOptions options = ShownSampler(file);
+  if (!file.image_shape.known()) options.final = Final::kSample;
   return options;
 }
 
@@ -85,16 +91,29 @@ void ClipToData(const ModelFile& file, MutableMatrix rows) {
   }
 }
 
-Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
-                   const EvaluationProgress& progress, std::uint32_t first) {
+namespace {
+
+Matrix Draw(const ModelFile& file, const SamplerOptions& options, Index count, std::uint64_t seed, ThreadPool& pool,
+            const EvaluationProgress& progress, std::uint32_t first) {
   Chains chains = NoiseChains(file.model, count, seed, pool, first);
-  Bar bar(file.sampler.steps, progress);
-  const SamplerOptions options = JudgedSampler(file);
+  Bar bar(options.steps, progress);
   Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);
   Matrix samples = FinalVisible(file.model, chains, options, pool);
   file.standardization.Invert(samples);
   ClipToData(file, samples);
   return samples;
+}
+
+}  // namespace
+
+Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
+                   const EvaluationProgress& progress, std::uint32_t first) {
+  return Draw(file, JudgedSampler(file), count, seed, pool, progress, first);
+}
+
+Matrix DrawShown(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
+                 const EvaluationProgress& progress) {
+  return Draw(file, ShownSampler(file), count, seed, pool, progress, 0);
 }
 
 std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool) {

@@ -180,6 +180,16 @@ class Collector {
 
 }  // namespace
 
+double LatticeSpacing(double deviation, std::span<const float> weights, double temperature) {
+  constexpr double kSpacing = 0.5;  // in units of σ, of √τ σ below temperature 1
+  double spacing = kSpacing * deviation * std::min(1.0, std::sqrt(temperature));
+  if (temperature == 1) return spacing;
+  for (const float w : weights) {
+    if (w != 0) spacing = std::min(spacing, kSpacing * deviation * deviation / std::abs(double{w}));
+  }
+  return spacing;
+}
+
 LatticeMass CollectMass(const LatticeDensity& density, std::size_t max_points, std::string_view where) {
   return Collector(density, max_points, where).Run();
 }

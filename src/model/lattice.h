@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,10 @@ struct LatticeDensity {
   LatticePoint spacing{};
   std::function<double(const LatticePoint&)> convex;
 };
+
+// How far apart points of a unit of that deviation and those weights may lie. At τ ≠ 1 (1 + exp x)^(1/τ) has branch points
+// at distance πσ²/|W| from the real line.                                                              [math.md (27)]
+double LatticeSpacing(double deviation, std::span<const float> weights, double temperature);
 
 struct LatticeMass {
   std::vector<LatticePoint> points;

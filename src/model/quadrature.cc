@@ -15,7 +15,6 @@ namespace grbm {
 
 namespace {
 
-constexpr double kSpacing = 0.5;  // of the lattice, in units of σ (of √τ σ below temperature 1)
 constexpr double kMargin = 10;    // how far the lattice reaches beyond the outermost mean, in √τ σ
 constexpr double kMaxWork = 5e8;  // evaluations of one hidden unit: some seconds
 constexpr std::size_t kMaxPoints = 4'000'000;
@@ -62,19 +61,12 @@ LatticeDensity MakeDensity(const Model& model, double temperature) {
     for (const float w : row) (w < 0 ? low : high) += double{w};
     const double variance = std::exp(double{model.log_var()[i]});
     const double deviation = std::sqrt(variance);
-    double spacing = kSpacing * deviation * std::min(1.0, std::sqrt(temperature));
-    if (temperature != 1) {
-      // (1 + exp x)^(1/τ) has branch points at distance πσ²/|W| from the real line.
-      for (const float w : row) {
-        if (w != 0) spacing = std::min(spacing, kSpacing * variance / std::abs(double{w}));
-      }
-    }
     const double reach = kMargin * deviation * std::max(1.0, std::sqrt(temperature));
     density.mu[i] = model.mu()[i];
     density.variance[i] = variance;
     density.low[i] = low - reach;
     density.high[i] = high + reach;
-    density.spacing[i] = spacing;
+    density.spacing[i] = LatticeSpacing(deviation, row, temperature);
   }
   return density;
 }

@@ -148,18 +148,26 @@ double NaiveProposal(const Move& move, const States& s, Index from, Index to, co
   return sum;
 }
 
-SamplerOptions Options(Method method, Adjust adjust, double temperature) {
+SamplerOptions Options(Method method, Adjust adjust, double temperature, double proposals = 0) {
   SamplerOptions o;
   o.method = method;
   o.adjust = adjust;
   o.temperature = temperature;
+  o.proposal_temperature = proposals;
   o.step_size = 0.3;
   o.langevin_steps = 4;
   return o;
 }
 
-class AcceptanceRatio : public ::testing::TestWithParam<double> {
+// The temperature of the law, and that of the proposals (0: the same).
+class AcceptanceRatio : public ::testing::TestWithParam<std::pair<double, double>> {
  protected:
+  const double law_ = GetParam().first;
+
+  SamplerOptions TestOptions(Method method, Adjust adjust) const {
+    return Options(method, adjust, law_, GetParam().second);
+  }
+
   // Calls check(from, to, ratio) for pairs of states, and checks the antisymmetry.
   template <typename Check>
   void ForPairs(const Transition& transition, const Move& move, States& states, const Check& check) {
@@ -175,20 +183,22 @@ class AcceptanceRatio : public ::testing::TestWithParam<double> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Temperatures, AcceptanceRatio, ::testing::Values(1.0, 0.5, 100.0));
+INSTANTIATE_TEST_SUITE_P(Temperatures, AcceptanceRatio,
+                         ::testing::Values(std::pair{1.0, 0.0}, std::pair{0.5, 0.0}, std::pair{100.0, 0.0},
+                                           std::pair{1.0, 100.0}, std::pair{0.5, 3.0}, std::pair{100.0, 2.0}));
 
 TEST_P(AcceptanceRatio, JointGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     States s(model, false);
-    const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, GetParam()));
+    const auto transition = MakeGibbsLangevin(model, TestOptions(Method::kGibbsLangevin, Adjust::kMetropolis));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
         return NaiveProposal(move, s, a, b, [&](std::size_t i) { return NaiveMean(model, s, a, i); });
       };
-      const double target_to = -NaiveEnergy(model, s, to) / GetParam();
-      const double target_from = -NaiveEnergy(model, s, from) / GetParam();
+      const double target_to = -NaiveEnergy(model, s, to) / law_;
+      const double target_from = -NaiveEnergy(model, s, from) / law_;
       const double back = proposal(to, from) + NaiveLogHidden(model, s, from);
       const double forth = proposal(from, to) + NaiveLogHidden(model, s, to);
       const double naive = target_to - target_from + back - forth;
@@ -201,13 +211,13 @@ TEST_P(AcceptanceRatio, ConditionalGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     States s(model, false);
-    const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kConditional, GetParam()));
+    const auto transition = MakeGibbsLangevin(model, TestOptions(Method::kGibbsLangevin, Adjust::kConditional));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto mean = [&](std::size_t i) { return NaiveMean(model, s, from, i); };
       double naive = NaiveProposal(move, s, to, from, mean) - NaiveProposal(move, s, from, to, mean);
       for (std::size_t i = 0; i < kVisible; ++i) {
-        const double variance = GetParam() * Variance(model, i);
+        const double variance = law_ * Variance(model, i);
         naive += LogNormal(s.v.row(to)[i], mean(i), variance) - LogNormal(s.v.row(from)[i], mean(i), variance);
       }
       ASSERT_NEAR(ratio, naive, 1e-9 * (1 + std::abs(naive)));
@@ -220,7 +230,7 @@ TEST_P(AcceptanceRatio, Langevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     States s(model, true);
-    SamplerOptions options = Options(Method::kLangevin, Adjust::kMetropolis, GetParam());
+    SamplerOptions options = TestOptions(Method::kLangevin, Adjust::kMetropolis);
     options.steps = 10;
     const auto transition = MakeLangevin(model, options);
     const Move& move = transition->MoveAt(3);
@@ -230,7 +240,7 @@ TEST_P(AcceptanceRatio, Langevin) {
           return double{model.mu()[i]} + double{s.product.view()(a, static_cast<Index>(i))};
         });
       };
-      const double naive = (NaiveMarginalEnergy(model, s, from) - NaiveMarginalEnergy(model, s, to)) / GetParam() +
+      const double naive = (NaiveMarginalEnergy(model, s, from) - NaiveMarginalEnergy(model, s, to)) / law_ +
                            proposal(to, from) - proposal(from, to);
       ASSERT_NEAR(ratio, naive, 1e-9 * (1 + std::abs(naive)));
     });
@@ -247,16 +257,20 @@ TEST_P(AcceptanceRatio, Langevin) {
   }
 }
 
-// At temperature 1 the joint rule does not see the hidden states but through the proposals: -ΔẼ + log q - log q.
+// At temperature 1 the joint rule does not see the hidden states but through the proposals: -ΔẼ + log q - log q, whatever
+// the proposals' own temperature.
 TEST(AcceptanceRatioIdentity, AtTemperatureOneTheEnergiesReduceToMarginalOnes) {
   const Model model = DyadicModel(9);
   States s(model, false);
-  const auto transition = MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0));
-  const Move& move = transition->MoveAt(0);
-  for (Index to = 1; to < kStates; ++to) {
-    const StepSums step = s.Step(move, 0, to);
-    const double expected = NaiveMarginalEnergy(model, s, 0) - NaiveMarginalEnergy(model, s, to) + step.proposal;
-    EXPECT_NEAR(transition->LogAcceptance(step), expected, 1e-9);
+  for (const double proposals : {0.0, 100.0}) {
+    const auto transition =
+        MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0, proposals));
+    const Move& move = transition->MoveAt(0);
+    for (Index to = 1; to < kStates; ++to) {
+      const StepSums step = s.Step(move, 0, to);
+      const double expected = NaiveMarginalEnergy(model, s, 0) - NaiveMarginalEnergy(model, s, to) + step.proposal;
+      EXPECT_NEAR(transition->LogAcceptance(step), expected, 1e-9);
+    }
   }
 }
 

@@ -9,8 +9,8 @@ namespace grbm {
 
 namespace {
 
-// The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ) ξ_k, with c_k = α_k/σ², compose to one Gaussian:
-//   keep = Π (1 - c_k), noise² = τσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 - c_j)                         [math.md (17)]
+// The K inner steps v ← v - α_k (v - m)/σ² + √(2α_kτ_q) ξ_k, with c_k = α_k/σ², compose to one Gaussian:
+//   keep = Π (1 - c_k), noise² = τ_qσ² Σ 2 c_k β_k², β_k = Π_{j>k} (1 - c_j)                 [math.md (17), (53)]
 // Run backwards, each product is the last one times a factor; where it is down to nothing, the earlier steps are forgotten.
 Move InnerSteps(const Model& model, const SamplerOptions& options) {
   Move move(model.visible());
@@ -29,7 +29,7 @@ Move InnerSteps(const Model& model, const SamplerOptions& options) {
       beta *= 1 - c;
     }
     move.keep[i] = static_cast<float>(beta);
-    move.noise[i] = static_cast<float>(std::sqrt(options.temperature * double{model.variance()[i]} * variance));
+    move.noise[i] = static_cast<float>(std::sqrt(options.move_temperature() * double{model.variance()[i]} * variance));
   }
   return move;
 }
@@ -49,7 +49,7 @@ class GibbsLangevin : public Transition {
   double temperature_;
 };
 
-// The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1.               [math.md (20)]
+// The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1.         [math.md (20), (53)]
 class JointlyAdjusted : public GibbsLangevin {
  public:
   using GibbsLangevin::GibbsLangevin;

@@ -11,6 +11,7 @@ SamplerOptions InpaintSampler(SamplerOptions options) {
   const bool other_law = options.temperature != 1 && LawOf(options).kind == Law::Kind::kJoint;
   if (other_law && options.adjust != Adjust::kNone) options.method = Method::kGibbs;
   options.adjust = Adjust::kNone;
+  options.proposal_temperature = 0;
   return options;
 }
 

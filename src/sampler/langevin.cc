@@ -8,7 +8,8 @@ namespace grbm {
 
 namespace {
 
-// v' = v - α ∂Ẽ/∂v + √(2ατ) ξ. With m = μ + W p(h|v) the gradient is (v - m)/σ², so keep = 1 - α/σ².   [math.md (23)]
+// v' = v - α ∂Ẽ/∂v + √(2ατ_q) ξ. With m = μ + W p(h|v) the gradient is (v - m)/σ², so keep = 1 - α/σ².
+//                                                                                                [math.md (23), (53)]
 class Langevin : public Transition {
  public:
   Langevin(const Model& model, const SamplerOptions& options)
@@ -26,7 +27,8 @@ class Langevin : public Transition {
       for (std::size_t i = 0; i < move_.keep.size(); ++i) {
         const double ratio = decay * StepRatio(model_, options_, i);
         move_.keep[i] = static_cast<float>(1 - ratio);
-        move_.noise[i] = static_cast<float>(std::sqrt(2 * ratio * options_.temperature * double{model_.variance()[i]}));
+        move_.noise[i] =
+            static_cast<float>(std::sqrt(2 * ratio * options_.move_temperature() * double{model_.variance()[i]}));
       }
     }
     return move_;

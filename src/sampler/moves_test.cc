@@ -150,6 +150,29 @@ TEST(Langevin, MovesDownTheGradient) {
   }
 }
 
+// v' = v - α ∂E/∂v + √(2ατ_q) ξ: what the temperature of the law is does not matter.                   [math.md (53)]
+TEST(Proposals, MoveAsStepsWithoutAdjustmentAtTheirOwnTemperature) {
+  const Model model = RandomModel(3, 2, 5);
+  for (const Method method : {Method::kLangevin, Method::kGibbsLangevin}) {
+    const auto make = method == Method::kLangevin ? MakeLangevin : MakeGibbsLangevin;
+    for (const Adjust adjust : {Adjust::kMetropolis, Adjust::kConditional}) {
+      if (method == Method::kLangevin && adjust == Adjust::kConditional) continue;
+      SamplerOptions options = GibbsLangevinOptions(4, 0.3, StepScale::kMean, 2, true);
+      options.method = method;
+      options.adjust = adjust;
+      options.proposal_temperature = 7;
+      SamplerOptions plain = options;
+      plain.adjust = Adjust::kNone;
+      plain.proposal_temperature = 0;
+      plain.temperature = 7;
+      const auto proposals = make(model, options);
+      const auto steps = make(model, plain);
+      EXPECT_EQ(proposals->MoveAt(0).keep, steps->MoveAt(0).keep);
+      EXPECT_EQ(proposals->MoveAt(0).noise, steps->MoveAt(0).noise);
+    }
+  }
+}
+
 TEST(PartialGibbs, KeepsTheConditionalVariance) {
   const Model model = RandomModel(3, 2, 5);
   SamplerOptions o;

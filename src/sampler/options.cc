@@ -26,6 +26,11 @@ std::vector<Field> SamplerOptions::Fields() {
        "temperature of the chain; 1 samples the model itself. Training follows the likelihood at this temperature, "
        "but for samplers without adjustment (docs/math.md (31))",
        {.min = 0, .min_open = true}},
+      {"proposal_temperature",
+       &proposal_temperature,
+       "langevin, gibbs-langevin with adjustment: the temperature of the noise in proposals, which are accepted or "
+       "rejected as the temperature says; 0: the same",
+       {.min = 0}},
       {"anneal", &anneal,
        "cosine decay of the step size: over the chain (langevin), over the inner steps "
        "(gibbs-langevin)"},
@@ -53,13 +58,33 @@ std::vector<Field> GenerateOptions::Fields() {
   return {
       {"steps", &steps, "steps of a chain that draws samples; 0: as in training", {.min = 0, .max = 1e9}},
       {"step_size", &step_size, "its step size; 0: as in training", {.min = 0}},
+      {"temperature",
+       &temperature,
+       "its temperature; likelihoods and densities stay those of the training's; 0: as in training",
+       {.min = 0}},
+      {"proposal_temperature", &proposal_temperature, "that of its proposals; 0: as in training", {.min = 0}},
+      {"final", MakeChoice(final, {"auto", "mean", "sample"}),
+       "what to show of its last state: see sampler.final; auto: as there"},
   };
 }
 
 SamplerOptions GenerateOptions::Apply(SamplerOptions training) const {
   if (steps > 0) training.steps = steps;
   if (step_size > 0) training.step_size = step_size;
+  if (temperature > 0) training.temperature = temperature;
+  if (proposal_temperature > 0) training.proposal_temperature = proposal_temperature;
+  if (final != Final::kAuto) training.final = final;
   return training;
+}
+
+void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& training) {
+  GenerateOptions copy = generate;
+  CheckFields(copy.Fields(), "generate");
+  try {
+    CheckOptions(generate.Apply(training));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("[generate]: {}", error.what()));
+  }
 }
 
 void CheckOptions(const SamplerOptions& options) {
@@ -83,6 +108,13 @@ void CheckOptions(const SamplerOptions& options) {
         "sampler: adjust = \"conditional\": method \"langevin\" has no hidden state to condition "
         "on; allowed are "
         "\"none\" and \"metropolis\"");
+  }
+  if (options.proposal_temperature > 0 && options.adjust == Adjust::kNone) {
+    throw ConfigError(fmt::format(
+        "sampler: proposal_temperature = {}: {}; allowed is 0, with temperature for the moves",
+        options.proposal_temperature,
+        langevin || gibbs_langevin ? "without adjustment a move is no proposal, and has the chain's temperature"
+                                   : "methods \"gibbs\" and \"partial-gibbs\" draw from the law, and propose nothing"));
   }
 }
 

@@ -288,6 +288,19 @@ struct Sampler::Workspace {
 
 Law LawOf(const SamplerOptions& options) { return Find(options.method).law(options); }
 
+VisibleLaw VisibleLawOf(const Model& model, const SamplerOptions& options) {
+  const Law law = LawOf(options);
+  if (law.kind == Law::Kind::kMarginal) return {model, law.temperature};
+  const double temperature = law.kind == Law::Kind::kNone ? options.temperature : law.temperature;
+  return {temperature == 1 ? model : model.Tempered(temperature)};
+}
+
+std::string LawText(const SamplerOptions& options) {
+  const char* const energy = LawOf(options).kind == Law::Kind::kMarginal ? "Ẽ" : "E";
+  return options.temperature == 1 ? fmt::format("exp(-{})", energy)
+                                  : fmt::format("exp(-{}/{})", energy, options.temperature);
+}
+
 Stability CheckStability(const Model& model, const SamplerOptions& options) {
   Stability stability;
   if (options.method != Method::kLangevin && options.method != Method::kGibbsLangevin) return stability;

@@ -18,7 +18,7 @@ using testing::RandomModel;
 
 std::vector<SamplerOptions> EverySampler() {
   std::vector<SamplerOptions> all;
-  const auto add = [&](Method method, Adjust adjust) {
+  const auto add = [&](Method method, Adjust adjust, double proposals = 0) {
     SamplerOptions o;
     o.method = method;
     o.adjust = adjust;
@@ -27,6 +27,7 @@ std::vector<SamplerOptions> EverySampler() {
     o.langevin_steps = 3;
     o.step_scale = StepScale::kUnit;
     o.temperature = 1.5;
+    o.proposal_temperature = proposals;
     all.push_back(o);
   };
   add(Method::kGibbs, Adjust::kNone);
@@ -36,6 +37,9 @@ std::vector<SamplerOptions> EverySampler() {
   add(Method::kGibbsLangevin, Adjust::kNone);
   add(Method::kGibbsLangevin, Adjust::kMetropolis);
   add(Method::kGibbsLangevin, Adjust::kConditional);
+  add(Method::kLangevin, Adjust::kMetropolis, 2.5);
+  add(Method::kGibbsLangevin, Adjust::kMetropolis, 2.5);
+  add(Method::kGibbsLangevin, Adjust::kConditional, 2.5);
   return all;
 }
 
@@ -55,7 +59,8 @@ class EachSampler : public ::testing::TestWithParam<SamplerOptions> {
 std::string SamplerName(const ::testing::TestParamInfo<SamplerOptions>& info) {
   const char* const methods[] = {"gibbs", "langevin", "gibbs_langevin", "partial_gibbs"};
   const char* const rules[] = {"", "_metropolis", "_conditional"};
-  return std::string(methods[static_cast<int>(info.param.method)]) + rules[static_cast<int>(info.param.adjust)];
+  return std::string(methods[static_cast<int>(info.param.method)]) + rules[static_cast<int>(info.param.adjust)] +
+         (info.param.proposal_temperature > 0 ? "_wide" : "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Samplers, EachSampler, ::testing::ValuesIn(EverySampler()), SamplerName);
@@ -331,6 +336,21 @@ TEST(Sampler, RefusesNonsense) {
                 o.adjust = Adjust::kConditional;
               }),
               HasSubstr("no hidden state"));
+  // Where nothing is proposed.
+  EXPECT_THAT(refusal([](auto& o) { o.proposal_temperature = 3; }),
+              HasSubstr("proposal_temperature = 3: without adjustment a move is no proposal"));
+  for (const Method method : {Method::kGibbs, Method::kPartialGibbs}) {
+    EXPECT_THAT(refusal([&](auto& o) {
+                  o.method = method;
+                  o.proposal_temperature = 3;
+                }),
+                HasSubstr("proposal_temperature = 3: methods \"gibbs\" and \"partial-gibbs\" draw from the law"));
+  }
+  EXPECT_THAT(refusal([](auto& o) {
+                o.adjust = Adjust::kMetropolis;
+                o.proposal_temperature = -1;
+              }),
+              HasSubstr("proposal_temperature = -1"));
 
   Sampler sampler(model, SamplerOptions(), pool);
   Chains wrong{0, Matrix(2, 4), BitMatrix(2, 4)};
@@ -388,6 +408,23 @@ TEST(Law, IsThatOfMethodAndAdjustment) {
     SamplerOptions later = options;
     later.adjust_after = options.steps;
     EXPECT_EQ(LawOf(later).kind, law.kind);
+  }
+}
+
+// log p of v up to a constant, as each sampler's law says it of a model.
+TEST(Law, OfVisibleUnitsIsThatOfTheChains) {
+  const Model model = RandomModel(2, 3, 4);
+  const std::vector<double> v = {0.7, -1.1};
+  const std::vector<double> zero = {0, 0};
+  const auto relative = [&](const Model& m, double temperature) {
+    return (MarginalEnergy(m, zero) - MarginalEnergy(m, v)) / temperature;
+  };
+  for (const SamplerOptions& options : EverySampler()) {
+    const VisibleLaw law = VisibleLawOf(model, options);
+    const bool marginal = options.method == Method::kLangevin && options.adjust == Adjust::kMetropolis;
+    const double expected = marginal ? relative(model, 1.5) : relative(model.Tempered(1.5), 1);
+    EXPECT_NEAR(relative(law.model, law.temperature), expected, 1e-6);
+    EXPECT_EQ(LawText(options), marginal ? "exp(-Ẽ/1.5)" : "exp(-E/1.5)");
   }
 }
 

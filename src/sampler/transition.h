@@ -16,8 +16,8 @@ namespace grbm {
 // so:
 //   Gibbs            keep = 0           noise = √τ σ                                                [math.md (14)]
 //   partial refresh  keep = ρ           noise = √(1-ρ²) √τ σ                                        [math.md (15)]
-//   Gibbs-Langevin   keep = Π (1-c_k)   noise² = τσ² Σ 2 c_k β_k²                                   [math.md (17)]
-//   Langevin         keep = 1 - α/σ²    noise² = 2ατ                                                [math.md (23)]
+//   Gibbs-Langevin   keep = Π (1-c_k)   noise² = τ_qσ² Σ 2 c_k β_k²                           [math.md (17), (53)]
+//   Langevin         keep = 1 - α/σ²    noise² = 2ατ_q                                        [math.md (23), (53)]
 struct Move {
   std::vector<float> keep;   // by visible unit
   std::vector<float> noise;  // standard deviation, by visible unit

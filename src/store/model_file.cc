@@ -26,8 +26,9 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kFormat = "grbm-model";
 constexpr int kFormatVersion = 1;
 constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
-constexpr std::array<std::string_view, 8> kKeys = {"format",  "format_version",  "grbm_version", "variance_floor",
-                                                   "sampler", "standardization", "image_shape",  "provenance"};
+constexpr std::array<std::string_view, 9> kKeys = {"format",          "format_version", "grbm_version",
+                                                   "variance_floor",  "sampler",        "generate",
+                                                   "standardization", "image_shape",    "provenance"};
 constexpr std::array<std::string_view, 4> kTensors = {"W", "b", "mu", "log_var"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
@@ -177,6 +178,10 @@ ModelFile FromTensors(const TensorFile& file) {
     OptionsFromJson(ParseJson(text, kMaxText, where), result.sampler.Fields(), where);
     WithSource(source, [&] { CheckOptions(result.sampler); });
   });
+  with("generate", [&](const std::string& text, const std::string& where) {
+    OptionsFromJson(ParseJson(text, kMaxText, where), result.generate.Fields(), where);
+  });
+  WithSource(source, [&] { CheckGeneration(result.generate, result.sampler); });
   with("standardization", [&](const std::string& text, const std::string& where) {
     result.standardization = StandardizationFromJson(ParseJson(text, MaxStandardizationText(visible), where), where);
     CheckStandardization(result.standardization, visible, source);
@@ -201,6 +206,9 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
       {"variance_floor", fmt::format("{}", file.model.variance_floor())},
       {"sampler", DumpJson(OptionsToJson(sampler.Fields()), source)},
   };
+  if (GenerateOptions generate = file.generate; generate != GenerateOptions()) {
+    metadata["generate"] = DumpJson(OptionsToJson(generate.Fields()), source);
+  }
   // A float is written as the double that it is, so it comes back bit for bit.
   if (!file.standardization.identity()) {
     metadata["standardization"] =
@@ -217,7 +225,10 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
 
 // Refers to the model's own numbers.
 TensorFile ToTensors(const ModelFile& file, const std::string& source) {
-  WithSource(source, [&] { CheckOptions(file.sampler); });
+  WithSource(source, [&] {
+    CheckOptions(file.sampler);
+    CheckGeneration(file.generate, file.sampler);
+  });
   const Index visible = file.model.visible();
   CheckStandardization(file.standardization, visible, source);
   CheckImageShape(file.image_shape, visible, source);
@@ -232,6 +243,13 @@ TensorFile ToTensors(const ModelFile& file, const std::string& source) {
 }
 
 }  // namespace
+
+VisibleLaw ModelFile::law() const { return VisibleLawOf(model, sampler); }
+SamplerOptions ModelFile::generation() const { return generate.Apply(sampler); }
+double ModelFile::hottest() const {
+  const SamplerOptions drawn = generation();
+  return std::max({sampler.temperature, drawn.temperature, drawn.move_temperature()});
+}
 
 ModelFile ReadModel(const std::string& path) { return FromTensors(ReadTensors(path)); }
 

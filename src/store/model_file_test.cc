@@ -31,6 +31,12 @@ ModelFile Example() {
   file.sampler.anneal = false;
   file.sampler.adjust = Adjust::kMetropolis;
   file.sampler.final = Final::kSample;
+  file.sampler.proposal_temperature = 0.7;
+  file.generate.steps = 23;
+  file.generate.step_size = 1.0 / 7.0;
+  file.generate.temperature = 3.1;
+  file.generate.proposal_temperature = 4.3;
+  file.generate.final = Final::kMean;
   file.standardization = {{0.1f, -1.0f / 3.0f, 1e-45f, 3e38f}, {1e-38f, 0.7f, 2.0f, 1.0f / 255.0f}};
   file.image_shape = {2, 2, 1};
   file.provenance = {{"data", "gmm-iso"}, {"note", "line\n\"quoted\" \\ Käse"}};
@@ -41,6 +47,7 @@ void ExpectSame(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.model.parameters(), b.model.parameters());
   EXPECT_EQ(a.model.variance_floor(), b.model.variance_floor());
   EXPECT_EQ(a.sampler, b.sampler);
+  EXPECT_EQ(a.generate, b.generate);
   EXPECT_EQ(a.standardization, b.standardization);
   EXPECT_EQ(a.image_shape, b.image_shape);
   EXPECT_EQ(a.provenance, b.provenance);
@@ -84,6 +91,44 @@ TEST_F(ModelFileTest, NpzKeepsEverything) {
   ExpectSame(read, Example());
   ExportNpz(path_, read);
   EXPECT_EQ(ReadFile(path_), first);
+}
+
+// How samples are drawn is not what the model is.
+TEST_F(ModelFileTest, GenerationHasSettingsOfItsOwnAndLeavesTheLaw) {
+  WriteModel(path_, Example());
+  const ModelFile file = ReadModel(path_);
+  const SamplerOptions drawn = file.generation();
+  EXPECT_EQ(drawn.steps, 23);
+  EXPECT_EQ(drawn.step_size, 1.0 / 7.0);
+  EXPECT_EQ(drawn.temperature, 3.1);
+  EXPECT_EQ(drawn.proposal_temperature, 4.3);
+  EXPECT_EQ(drawn.final, Final::kMean);
+  EXPECT_EQ(drawn.method, Method::kLangevin);
+  EXPECT_EQ(file.law().temperature, 0.1);
+  EXPECT_EQ(file.hottest(), 4.3);
+  // Without such settings a file says nothing of them, as those of before did not, and all is as in training.
+  ModelFile plain = Example();
+  plain.generate = {};
+  WriteModel(path_, plain);
+  EXPECT_FALSE(ReadTensors(path_).metadata.contains("generate"));
+  EXPECT_EQ(ReadModel(path_).generation(), plain.sampler);
+}
+
+// As they were written before samplers knew of proposals and files of generation.
+TEST_F(ModelFileTest, ReadsFilesOfBefore) {
+  EXPECT_EQ(
+      Refusal({{"format", "grbm-model"},
+               {"format_version", "1"},
+               {"sampler", R"({"adjust":"metropolis","adjust_after":0,"anneal":true,"final":"auto","final_steps":0,)"
+                           R"("langevin_steps":10,"method":"gibbs-langevin","refresh":0.5,"step_scale":"unit",)"
+                           R"("step_size":0.5,"steps":32,"temperature":100.0})"}}),
+      "(nothing was thrown)");
+  const ModelFile file = ReadModel(path_);
+  EXPECT_EQ(file.generation(), file.sampler);
+  EXPECT_EQ(file.sampler.move_temperature(), 100);
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"generate", R"({"proposal_temperature":3})"}}),
+              HasSubstr("[generate]: sampler: proposal_temperature = 3"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"generate", R"({"step":3})"}}), HasSubstr("did you mean 'steps'"));
 }
 
 TEST_F(ModelFileTest, TheFourTensorsAloneAreAModelWithDefaults) {

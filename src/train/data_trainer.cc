@@ -27,11 +27,7 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
       trainer_(
           MakeSetup(hooks, init), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
-  try {
-    CheckOptions(config_.generate.Apply(config_.sampler));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("[generate]: {}", error.what()));
-  }
+  CheckGeneration(config_.generate, config_.sampler);
   const Stability stability = CheckStability(trainer_.model(), config_.sampler);
   if (stability.unstable > 0) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
@@ -70,7 +66,8 @@ void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
 
 ModelFile DataTrainer::File() const {
   return {trainer_.model(),
-          config_.generate.Apply(config_.sampler),
+          config_.sampler,
+          config_.generate,
           statistics_.standardization,
           data_.shape(),
           {{"bits", std::to_string(data_.bits())},

@@ -58,7 +58,8 @@ TEST(DataTrainer, ItsFileKnowsTheDataAndDrawsAsGenerateSays) {
   ThreadPool pool(1);
   const DataTrainer trainer(SmallConfig(), SmallData(), 9, pool);
   const ModelFile file = trainer.File();
-  EXPECT_EQ(file.sampler.steps, 7);
+  EXPECT_EQ(file.generation().steps, 7);
+  EXPECT_EQ(file.sampler.steps, 3);
   EXPECT_EQ(file.standardization, trainer.statistics().standardization);
   EXPECT_EQ(file.provenance.at("data"), "memory");
   EXPECT_EQ(file.provenance.at("seed"), "9");

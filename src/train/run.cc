@@ -157,7 +157,7 @@ void Run::WritePicture(std::uint64_t update) const {
   const ModelFile file = data_trainer_.File();
   if (!HasPictures(file)) return;
   const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
-  const Matrix samples = DrawSamples(file, count, PartSeed(request_.seed, Part::kPictures), pool_);
+  const Matrix samples = DrawShown(file, count, PartSeed(request_.seed, Part::kPictures), pool_);
   const Picture picture = DrawPicture(file, samples);
   WriteFileAtomically(fmt::format("{}/{:012}{}", PictureFolder(request_.folder), update, picture.ending),
                       picture.contents);

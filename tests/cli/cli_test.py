@@ -67,7 +67,7 @@ class Help(ProgramTest):
     def test_presets_are_listed_printed_and_parsed(self):
         names = list(json.loads(self.succeed("presets", "--json").stdout))
         for name in ["gmm-iso", "gmm-aniso", "mnist", "fashion", "small-mnist", "small-fashion", "faces32", "paper-gmm-iso",
-                     "paper-gmm-aniso", "paper-mnist", "paper-fashion", "paper-celeba32", "paper-celeba2k64"]:
+                     "paper-gmm-iso-repaired", "paper-gmm-aniso", "paper-gmm-aniso-repaired", "paper-mnist", "paper-fashion", "paper-celeba32", "paper-celeba2k64"]:
             self.assertIn(name, names)
         text = self.succeed("presets", "paper-mnist").stdout
         self.assertIn("hidden = 4096", text)
@@ -180,6 +180,62 @@ class Models(ProgramTest):
         fill = ["inpaint", model, "--data", "gmm-iso", "--split", "train", "-n", 200, "--mask", mask, "-o", out]
         self.assertEqual(self.results(*fill)["final"], "sample")
         self.assertEqual(len(numpy.unique(numpy.load(out)[:, 1])), 200)
+
+    def test_generation_has_settings_of_its_own(self):
+        """They change samples and pictures, and nothing of the model or of its likelihood."""
+        generate = ["--set", "generate.steps=3", "--set", "generate.temperature=9", "--set", "generate.final=mean"]
+        plain, other = self.train("plain"), self.train("other", *generate)
+        info = self.results("info", other)
+        self.assertEqual((info["generate.temperature"], info["sampler.temperature"]), ("9", "1"))
+        self.assertNotIn("generate.steps", self.results("info", plain))
+        out = self.folder / "samples.npy"
+        draw = ["sample", other, "-n", 300, "-o", out]
+        drawn = self.results(*draw)
+        self.assertEqual((drawn["steps"], drawn["final"]), (3, "mean"))
+        self.assertLessEqual(len(numpy.unique(numpy.load(out), axis=0)), 16)  # states of 4 hidden units
+        hot = numpy.load(out) if self.results(*draw, "--set", "generate.final=sample") else None
+        # What is set of the sampler holds for samples, too.
+        self.assertEqual(self.results(*draw, "--set", "sampler.steps=7")["steps"], 7)
+        self.assertEqual(self.results(*draw, "--steps", 5)["steps"], 5)
+        self.results(*draw, "--set", "sampler.temperature=1", "--set", "sampler.final=sample")
+        self.assertGreater(hot.std(), 1.5 * numpy.load(out).std())
+        last = "samples/000000000200.json"
+        self.assertNotEqual((plain.parent / last).read_bytes(), (other.parent / last).read_bytes())
+
+        judge = lambda model, *more: self.results("evaluate", model, "--data", "gmm-iso", "--metrics", "likelihood,mixture", *more)
+        a, b = judge(plain), judge(other)
+        self.assertEqual(a["likelihood"], b["likelihood"])
+        self.assertEqual(a["mixture"]["kl_data_model"], b["mixture"]["kl_data_model"])
+        self.assertNotEqual(a["mixture"]["share_mode_1"], b["mixture"]["share_mode_1"])
+        self.assertEqual(judge(plain, *generate)["mixture"], b["mixture"])
+        self.assertNotEqual(judge(plain, "--set", "sampler.temperature=9")["likelihood"], a["likelihood"])
+        figures = [self.results("density", model, "--data", "gmm-iso", "-o", self.folder / "density.svg") for model in (plain, other)]
+        self.assertEqual(figures[0]["kl_data_model"], figures[1]["kl_data_model"])
+        self.assertIn("their means given the hidden units", (self.folder / "density.svg").read_text())
+        self.refuse(64, "--set generate.stps=3: unknown key 'stps': did you mean 'steps'", *draw, "--set", "generate.stps=3")
+        self.refuse(64, r"\[generate\]: sampler: step_size = 3: ", "train", "gmm-iso", "--set", "generate.step_size=3", "--out",
+                    self.folder / "no")
+
+    def test_proposals_have_a_temperature_of_their_own(self):
+        wide = ["--set", "sampler.proposal_temperature=4"]
+        model = self.train("wide", *wide)
+        self.assertEqual(self.results("info", model)["sampler.proposal_temperature"], "4")
+        self.assertNotEqual((model.parent / "metrics.jsonl").read_bytes(), (self.train("plain").parent / "metrics.jsonl").read_bytes())
+        self.succeed("sample", model, "-o", self.folder / "x.npy")
+        mask, data = self.folder / "mask.csv", self.folder / "data.csv"
+        mask.write_text("1,0\n")
+        data.write_text("1,2\n3,4\n")
+        self.succeed("inpaint", model, "--data", data, "--split", "all", "--mask", mask, "-o", self.folder / "x.npy")
+        unadjusted = r"sampler: proposal_temperature = 4: without adjustment a move is no proposal.*allowed is 0"
+        self.refuse(64, unadjusted, "sample", model, "-o", self.folder / "x.npy", "--set", "sampler.adjust=none")
+        self.succeed("sample", model, "-o", self.folder / "x.npy", "--set", "sampler.adjust=none", "--set",
+                     "sampler.proposal_temperature=0")
+        out = ["--out", self.folder / "no"]
+        self.refuse(64, unadjusted, "train", "gmm-iso", *wide, "--set", "sampler.adjust=none", *out)
+        self.refuse(64, "draw from the law, and propose nothing", "train", "gmm-iso", *wide, "--set", "sampler.adjust=none", "--set",
+                    "sampler.method=gibbs", *out)
+        self.refuse(64, r"\[generate\]: sampler: proposal_temperature = 4: ", "train", "gmm-iso", "--set", "sampler.adjust=none",
+                    "--set", "generate.proposal_temperature=4", *out)
 
     def test_pictures_are_kept_over_training_and_change_nothing_of_it(self):
         folder = self.train("with", "--set", "checkpoint.pictures=6").parent

@@ -62,7 +62,7 @@ TEST_P(Mixtures, AllModesAreLearned) {
 
   ThreadPool pool(1);
   Chains chains = NoiseChains(file.model, 2000, 1, pool);
-  Sampler(file.model, file.sampler, pool).Run(chains, {.seed = 1});
+  Sampler(file.model, file.generation(), pool).Run(chains, {.seed = 1});
   file.standardization.Invert(chains.visible);
   double all = 0;
   for (const Estimate& share : ModeShares(mixture, chains.visible)) {

@@ -47,6 +47,11 @@ SamplerOptions Options(Method method, Adjust adjust, double step_size = 0.5, std
   return o;
 }
 
+SamplerOptions WithProposals(SamplerOptions options, double temperature) {
+  options.proposal_temperature = temperature;
+  return options;
+}
+
 SamplerOptions Partial(double rho, double temperature = 1.0) {
   SamplerOptions o = Options(Method::kPartialGibbs, Adjust::kNone);
   o.refresh = 1 - rho;
@@ -159,9 +164,32 @@ std::vector<Setting> TemperedSettings() {
   return settings;
 }
 
+// Proposals wider and narrower than the law.
+std::vector<Setting> ProposalSettings() {
+  std::vector<Setting> settings;
+  const auto add = [&](const std::string& name, const SamplerOptions& options) {
+    settings.push_back({name, options});
+    settings.push_back({name + "_1chain", options, 1});
+  };
+  const auto proposals = [](Method method, Adjust adjust, double temperature, double proposal, StepScale scale) {
+    return WithProposals(Options(method, adjust, 0.4, 2, scale, temperature), proposal);
+  };
+  using enum StepScale;
+  for (const auto& [at, temperature, proposal] :
+       {std::tuple{"wide", 1.0, 3.0}, std::tuple{"narrow", 1.0, 0.7}, std::tuple{"hot_wide", 4.0, 9.0}}) {
+    const std::string name = at;
+    add(name + "_joint", proposals(Method::kGibbsLangevin, Adjust::kMetropolis, temperature, proposal, kUnit));
+    add(name + "_conditional", proposals(Method::kGibbsLangevin, Adjust::kConditional, temperature, proposal, kMean));
+    if (temperature != 1) continue;  // adjusted Langevin has another law then
+    add(name + "_langevin", proposals(Method::kLangevin, Adjust::kMetropolis, temperature, proposal, kUnit));
+  }
+  return settings;
+}
+
 const auto kName = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(Exact, Stationarity, ::testing::ValuesIn(ExactSettings()), kName);
 INSTANTIATE_TEST_SUITE_P(Tempered, Stationarity, ::testing::ValuesIn(TemperedSettings()), kName);
+INSTANTIATE_TEST_SUITE_P(Proposals, Stationarity, ::testing::ValuesIn(ProposalSettings()), kName);
 
 // The test can fail: without adjustment a large step changes the law, and so does the paper's tempered v with h at 1.
 TEST(StationarityTest, SeesUnadjustedBias) {
@@ -201,18 +229,22 @@ std::vector<Setting> ConvergenceSettings() {
           {"partial_nine_tenths", Partial(0.9)},
           {"langevin", Options(Method::kLangevin, Adjust::kMetropolis, 0.4)},
           {"joint", Options(Method::kGibbsLangevin, Adjust::kMetropolis, 0.3, 3)},
-          {"conditional", Options(Method::kGibbsLangevin, Adjust::kConditional, 0.5, 2)}};
+          {"conditional", Options(Method::kGibbsLangevin, Adjust::kConditional, 0.5, 2)},
+          {"langevin_wide", WithProposals(Options(Method::kLangevin, Adjust::kMetropolis, 0.3), 3)},
+          {"joint_wide", WithProposals(Options(Method::kGibbsLangevin, Adjust::kMetropolis, 0.3, 3), 3)},
+          {"conditional_wide", WithProposals(Options(Method::kGibbsLangevin, Adjust::kConditional, 0.4, 2), 3)}};
 }
 INSTANTIATE_TEST_SUITE_P(Exact, Convergence, ::testing::ValuesIn(ConvergenceSettings()), kName);
 
 // Adjusted Langevin at temperature τ samples exp(-Ẽ/τ), which is not the marginal of exp(-E/τ): quadrature is the
 // oracle.
-class TemperedLangevin : public ::testing::TestWithParam<double> {};
+class TemperedLangevin : public ::testing::TestWithParam<std::pair<double, double>> {};
 
 TEST_P(TemperedLangevin, SamplesTheTemperedMarginalEnergy) {
-  const double temperature = GetParam();
+  const auto [temperature, proposals] = GetParam();
   const Model model = RandomModel(2, 5, 21, 0.6);
-  SamplerOptions options = Options(Method::kLangevin, Adjust::kMetropolis, 0.6, 1, StepScale::kUnit, temperature);
+  SamplerOptions options =
+      WithProposals(Options(Method::kLangevin, Adjust::kMetropolis, 0.6, 1, StepScale::kUnit, temperature), proposals);
   options.steps = 120;
   options.anneal = false;
   ThreadPool pool(2);
@@ -241,7 +273,8 @@ TEST_P(TemperedLangevin, SamplesTheTemperedMarginalEnergy) {
   EXPECT_GT(compare(Quadrature(model.Tempered(temperature))).z, 2 * kBound) << "the other law must be told apart";
 }
 
-INSTANTIATE_TEST_SUITE_P(Temperatures, TemperedLangevin, ::testing::Values(0.5, 3.0));
+INSTANTIATE_TEST_SUITE_P(Temperatures, TemperedLangevin,
+                         ::testing::Values(std::pair{0.5, 0.0}, std::pair{3.0, 0.0}, std::pair{3.0, 6.0}));
 
 // Unadjusted Langevin: the bias of E|v|² falls in proportion to the step. Steps h, h/2 and h/4 from exact draws; the
 // ratios of neighbouring biases must be 2 up to the second-order term (measured in the smallest step's favour) and

@@ -13,6 +13,7 @@ const KNOWN: Record<string, Known> = {
   quick_distance: { title: "Quick distance", help: "Fréchet distance of samples from noise to the data, on features made from the data; lower is better", log: true },
   free_energy_gap: { title: "Free-energy gap", help: "Held-out data less training data, in nats; growth is overfitting" },
   pseudo_likelihood: { title: "Pseudo-likelihood", help: "Sum over visible units of log p(unit | all others), in nats; higher is better" },
+  kl_data_model: { title: "KL(data ‖ model)", help: "In nats, by quadrature; lower is better", log: true },
   reconstruction: { title: "Reconstruction error", help: "Mean squared difference of data and E[v | h], per visible unit" },
   mean_variance: { title: "Variance σ²", help: "Mean over visible units; the band reaches from the smallest to the largest", log: true },
   gradient_norm: { title: "Gradient norm", help: "Before clipping", log: true },

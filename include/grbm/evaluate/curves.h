@@ -10,6 +10,7 @@
 #include "grbm/core/options.h"
 #include "grbm/core/parallel.h"
 #include "grbm/data/dataset.h"
+#include "grbm/data/mixture.h"
 #include "grbm/evaluate/quick.h"
 #include "grbm/store/model_file.h"
 
@@ -36,7 +37,7 @@ class Curves {
          const Standardization& standardization, std::uint64_t seed, ThreadPool& pool);
 
   // Names as they stand in metrics.jsonl, each with its standard error after it; NaN where samples are not finite. All of
-  // the law that `grbm evaluate` judges, file.Tempered().
+  // the law that `grbm evaluate` judges, file.law().
   std::vector<std::pair<std::string, double>> Measure(const ModelFile& file) const;
 
  private:
@@ -44,7 +45,8 @@ class Curves {
   Index samples_;
   std::uint64_t seed_;
   ThreadPool& pool_;
-  Matrix training_;  // in the model's units
+  std::optional<Mixture> mixture_;  // that the data are of
+  Matrix training_;                 // in the model's units
   Matrix held_out_;
   std::optional<QuickFeatures> quick_;
   Matrix features_;

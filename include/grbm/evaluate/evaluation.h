@@ -52,8 +52,8 @@ class Evaluation {
   ThreadPool& pool() const { return pool_; }
   const EvaluationProgress& progress() const { return progress_; }
 
-  // The law of exp(-E/τ), τ the temperature of the model file's sampler.                                [math.md (8)]
-  const Model& law() const { return law_; }
+  // That of the model file.
+  const VisibleLaw& law() const { return law_; }
 
   // Rows in the data's own units, in random order.
   const Matrix& training();
@@ -78,7 +78,7 @@ class Evaluation {
   EvaluationRequest request_;
   ThreadPool& pool_;
   EvaluationProgress progress_;
-  Model law_;
+  VisibleLaw law_;
   std::optional<Matrix> training_, held_out_, samples_, training_features_, held_out_features_, sample_features_;
   std::optional<QuickFeatures> quick_;
   std::optional<FidResult> inception_;

@@ -10,7 +10,7 @@
 #include "grbm/data/standardization.h"
 #include "grbm/evaluate/ais.h"
 #include "grbm/evaluate/estimate.h"
-#include "grbm/model/model.h"
+#include "grbm/model/visible_law.h"
 
 namespace grbm {
 
@@ -28,14 +28,14 @@ struct PartitionFunction {
   double high() const;
 };
 
-// By enumeration up to 20 hidden units, by quadrature up to 2 visible ones, otherwise by annealing from the Gaussian
-// fitted to the data (rows × visible, in the model's units). Annealing back starts from the ends of Gibbs chains, half
+// By quadrature up to 2 visible units, which is all that is known of a law at a temperature other than 1 (ConfigError
+// beyond); by enumeration up to 20 hidden ones, otherwise by annealing from the Gaussian fitted to the data (rows × visible, in the model's units). Annealing back starts from the ends of Gibbs chains, half
 // of them from data and half from the base, of as many steps as there are temperatures, 100 at least: that bound is approximate.
-PartitionFunction ComputePartition(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
+PartitionFunction ComputePartition(const VisibleLaw& law, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress = {});
 
 // log p(v) of each row, in the data's own units. data: rows × visible in those units.
-std::vector<double> LogLikelihoods(const Model& model, const Standardization& standardization, ConstMatrix data,
+std::vector<double> LogLikelihoods(const VisibleLaw& law, const Standardization& standardization, ConstMatrix data,
                                    double log_partition, ThreadPool& pool);
 
 struct DataLikelihood {
@@ -46,8 +46,9 @@ struct DataLikelihood {
 };
 
 // data: rows × visible in their own units, at least two. With `dequantize`, uniform noise from 0 to 1 is added to every
-// value first: -nats/(visible log 2) is then an upper bound of the bits per dimension of 8-bit data.
-DataLikelihood MeanLogLikelihood(const Model& model, const Standardization& standardization, ConstMatrix data,
+// value first: -nats/(visible log 2) is then an upper bound of the bits per dimension of 8-bit data. Units are told apart as
+// degenerate where the law is a mixture of Gaussians: at temperature 1.
+DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& standardization, ConstMatrix data,
                                  double log_partition, bool dequantize, std::uint64_t seed, ThreadPool& pool);
 
 // Σ log deviation: log-densities in the model's units exceed those in the data's own by this.

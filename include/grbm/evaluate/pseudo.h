@@ -6,21 +6,22 @@
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
 #include "grbm/evaluate/estimate.h"
-#include "grbm/model/model.h"
+#include "grbm/model/visible_law.h"
 
 namespace grbm {
 
 // log p(v_i | v_-i), by a sum over a lattice of v_i that follows the mass: to about 1e-6 per hidden unit whose state is in
 // doubt. Its time does not grow as the variance shrinks. Throws NumericError where the mass covers more than 100,000
 // points.                                                                                              [math.md (41)]
-double ConditionalLogDensity(const Model& model, std::span<const float> v, std::span<const float> logits, Index unit);
+double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
+                             Index unit);
 
 // Σ_i log p(v_i | v_-i), mean over rows, each from `units` units drawn at random. data: rows × visible, in the model's
 // units, two rows at least.
-Estimate PseudoLikelihood(const Model& model, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool);
+Estimate PseudoLikelihood(const VisibleLaw& law, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool);
 
-// Mean marginal energy of held-out rows less that of training rows: 0 where a model does as well on both, growing as it
-// overfits.
-Estimate FreeEnergyGap(const Model& model, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool);
+// Mean marginal energy of held-out rows less that of training rows, over the temperature: 0 where a model does as well on
+// both, growing as it overfits.
+Estimate FreeEnergyGap(const VisibleLaw& law, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool);
 
 }  // namespace grbm

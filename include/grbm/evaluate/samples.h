@@ -25,17 +25,21 @@ void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what)
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
-// The model file's sampler, by which samples are judged. Of rows that are not images v itself is taken: the law of μ + W h
-// is narrower than the model's.
+// How samples are drawn to be shown: file.generation(), with what its `final` stands for.
+SamplerOptions ShownSampler(const ModelFile& file);
+// The same, for samples that are judged. Of rows that are not images v itself is taken: the law of μ + W h is narrower than
+// the model's.
 SamplerOptions JudgedSampler(const ModelFile& file);
 
 // Values of pixels end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
-// From noise, by the model file's sampler: count × visible, in the data's own units, clipped. Sample number first + row is
-// a function of the seed and its number.
+// From noise: count × visible, in the data's own units, clipped. Sample number first + row is a function of the seed and
+// its number. As they are judged, and as they are shown.
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
                    const EvaluationProgress& progress = {}, std::uint32_t first = 0);
+Matrix DrawShown(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
+                 const EvaluationProgress& progress = {});
 
 // At most `limit` rows of data, in random order.
 Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);

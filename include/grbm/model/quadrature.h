@@ -7,6 +7,7 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/model/model.h"
+#include "grbm/model/visible_law.h"
 
 namespace grbm {
 
@@ -26,6 +27,7 @@ class Quadrature {
   // some seconds of work, or where the weights are so large that doubles lose more than 1e-6 of the log-density. Either
   // shows within a fraction of a second.
   explicit Quadrature(Model model, double temperature = 1.0);
+  explicit Quadrature(const VisibleLaw& law) : Quadrature(law.model, law.temperature) {}
 
   double log_partition() const { return log_partition_; }
   // log of the density at v.

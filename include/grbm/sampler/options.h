@@ -20,6 +20,7 @@ struct SamplerOptions {
   double step_size = 0.04;
   StepScale step_scale = StepScale::kMean;
   double temperature = 1.0;
+  double proposal_temperature = 0;  // 0: the temperature
   bool anneal = true;
   Adjust adjust = Adjust::kNone;
   std::int64_t adjust_after = 0;
@@ -30,13 +31,20 @@ struct SamplerOptions {
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();
 
+  // That of the noise in a move, where it is not drawn from a conditional.                         [math.md (53)]
+  double move_temperature() const { return proposal_temperature > 0 ? proposal_temperature : temperature; }
+
   bool operator==(const SamplerOptions&) const = default;
 };
 
-// How samples are drawn from a trained model, where it is not as in training: 0 is as there. The section [generate].
+// How samples are drawn from a trained model, where it is not as in training: 0, or "auto", is as there. The section
+// [generate]. None of it changes the law that the model was trained to have, of which likelihoods and densities are.
 struct GenerateOptions {
   std::int64_t steps = 0;
   double step_size = 0;
+  double temperature = 0;
+  double proposal_temperature = 0;
+  Final final = Final::kAuto;
 
   std::vector<Field> Fields();
   // `training` with what is set here.
@@ -47,5 +55,7 @@ struct GenerateOptions {
 
 // Throws ConfigError for a value out of range, or for settings that contradict each other.
 void CheckOptions(const SamplerOptions& options);
+// The same of what is drawn by, opened by "[generate]".
+void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& training);
 
 }  // namespace grbm

@@ -7,19 +7,25 @@
 #include "grbm/data/image_shape.h"
 #include "grbm/data/standardization.h"
 #include "grbm/model/model.h"
+#include "grbm/sampler/law.h"
 #include "grbm/sampler/options.h"
 
 namespace grbm {
 
 struct ModelFile {
   Model model;
-  SamplerOptions sampler = {};
+  SamplerOptions sampler = {};    // by which the model was trained: its chains' law is the model's
+  GenerateOptions generate = {};  // how samples are drawn, where that is not as in training
   Standardization standardization = {};
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
 
-  // The model of exp(-E/τ), τ the sampler's temperature: the law that likelihoods and densities are of. [math.md (8)]
-  Model Tempered() const { return sampler.temperature == 1 ? model : model.Tempered(sampler.temperature); }
+  // The law that likelihoods and densities are of, whatever samples are drawn by.                      [math.md (54)]
+  VisibleLaw law() const;
+  // How samples are drawn.
+  SamplerOptions generation() const;
+  // The highest temperature of the law and of what samples are drawn by.
+  double hottest() const;
 
   // Whether the model's data were pixels, of 8 or 16 bits: numbers from 0 to 255.
   bool is_pixels() const {
