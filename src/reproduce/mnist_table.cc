@@ -33,7 +33,7 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
   std::vector<Row> rows;
   for (const auto& [row, settings] : table) {
     rows.push_back(row);
-    rows.back().cell = AtPaperRate(Digits(options, settings));
+    rows.back().cell = AsPublished(Digits(options, settings));
     rows.back().cell.metrics = {"quick", "fid"};
   }
   return rows;
