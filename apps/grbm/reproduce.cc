@@ -84,6 +84,8 @@ int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
   for (const PlannedCell& cell : cells) {
     cost += cell.finished ? 0 : cell.cost;
     list.push_back({{"cell", std::filesystem::path(cell.folder).filename().string()},
+                    {"row", cell.name},
+                    {"seed", cell.seed},
                     {"finished", cell.finished},
                     {"updates", cell.updates},
                     {"hidden", cell.config.model.hidden},
@@ -95,9 +97,10 @@ int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
     return 0;
   }
   for (const PlannedCell& cell : cells) {
-    Print("{:>9} updates  {:>6} hidden  {:>4} steps  {:>9.3g} operations  {}{}\n", cell.updates,
+    Print("{:>9} updates  {:>6} hidden  {:>4} steps  {:>9.3g} operations  {}{}  {}, seed {}\n", cell.updates,
           cell.config.model.hidden, cell.config.sampler.steps, cell.cost,
-          std::filesystem::path(cell.folder).filename().string(), cell.finished ? " (finished)" : "");
+          std::filesystem::path(cell.folder).filename().string(), cell.finished ? " (finished)" : "", cell.name,
+          cell.seed);
   }
   Print("{} cells, {:.3g} operations left\n", cells.size(), cost);
   return 0;
@@ -146,6 +149,12 @@ void AddReproduce(Command app, Common& common, Action& action) {
   command.AddOption("-o,--out", a->options.out, "Where pages and cells go").SetTypeName("DIR").ShowDefault();
   command.AddFlag("--dry-run", a->dry_run, "List the cells and what they cost; train nothing");
   command.AddFlag("--render", a->render, "Draw the pages from the cells that are finished; train nothing");
+  command
+      .AddOption("--only", a->options.only, "Train only cells of rows with this in their names, which --dry-run lists")
+      .SetTypeName("TEXT");
+  AddNumber<std::uint64_t>(command, "--seeds", a->options.seeds,
+                           "So many of every cell: of this seed and the next ones", 1, 1000)
+      .ShowDefault();
   command.AddOption("--data", a->options.faces, "celeba32, celeba2k64: the folder of CelebA's JPEG files")
       .SetTypeName("DIR");
   command.AddOption("--inception", a->options.inception, "Weights of the Inception network, see docs/inception.md")

@@ -167,6 +167,7 @@ TEST(Evaluate, AdjustedLangevinIsJudgedByItsOwnLaw) {
   EXPECT_THAT(Find(results, "likelihood", "temperature").note, HasSubstr("exp(-Ẽ/3)"));
   const double kl = KlDivergence(IsotropicMixture(), [&](double x, double y) { return log_density(x, y) - log_z; });
   EXPECT_NEAR(Find(results, "mixture", "kl_data_model").estimate.value, kl, 1e-6);
+  EXPECT_EQ(Find(results, "mixture", "kl_data_model").note, "nats, by quadrature, of exp(-Ẽ/3)");
   // And not by that of exp(-E/τ), which is another one.
   EXPECT_GT(std::abs(Quadrature(model.Tempered(temperature)).log_partition() - log_z), 0.1);
 }

@@ -13,12 +13,12 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const ModelFile& file = evaluation.file();
   const Mixture mixture = *FindMixture(evaluation.request().data.source());
   const Quadrature law(evaluation.law());
+  const std::string note =
+      "nats, by quadrature" + (file.sampler.temperature == 1 ? "" : fmt::format(", of {}", LawText(file.sampler)));
   std::vector<Score> scores = {
-      {"kl_data_model",
-       {KlDivergence(mixture, DensityInOwnUnits(law, file.standardization)), 0},
-       "nats, by quadrature"},
+      {"kl_data_model", {KlDivergence(mixture, DensityInOwnUnits(law, file.standardization)), 0}, note},
       {"kl_data_gaussian", {KlOfFittedGaussian(mixture), 0}, "the same of a single Gaussian"},
-      {"kl_model_data", {KlFromLaw(law, file.standardization, mixture), 0}, "nats, by quadrature"},
+      {"kl_model_data", {KlFromLaw(law, file.standardization, mixture), 0}, note},
       {"kl_gaussian_data", {KlFromFittedGaussian(mixture), 0}, "the same of a single Gaussian"}};
   const std::vector<Estimate> shares = ModeShares(mixture, evaluation.samples());
   for (std::size_t c = 0; c < shares.size(); ++c) {

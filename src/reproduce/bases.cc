@@ -7,6 +7,7 @@
 #include "grbm/data/fetch.h"
 #include "grbm/evaluate/inception.h"
 #include "grbm/sampler/law.h"
+#include "grbm/train/presets.h"
 #include "reproduce/experiment.h"
 
 namespace grbm {
@@ -26,16 +27,44 @@ bool HasMetric(const Cell& cell, const std::string& metric) {
   return std::ranges::find(cell.metrics, metric) != cell.metrics.end();
 }
 
-Cell AtPaperRate(Cell cell) {
-  if (!cell.preset.starts_with("paper-")) return cell;
+namespace {
+
+bool IsPapers(const Cell& cell) { return cell.preset.starts_with("paper-"); }
+
+// A number of the cell, where it is not that already.
+void Set(Cell& cell, const std::string& key, double value) {
+  const std::string setting = fmt::format("{}={}", key, value);
+  Config config = CellConfig(cell);
+  const Config before = config;
+  SetOption(config, setting);
+  if (!Differences(config, before).empty()) cell.settings = Merge(std::move(cell.settings), {setting});
+}
+
+}  // namespace
+
+Cell AsPublished(Cell cell, Target target) {
+  if (!IsPapers(cell)) return cell;
   const Config config = CellConfig(cell);
-  const double temperature = LawOf(config.sampler).temperature;
-  const double rate = 0.01 * temperature;
-  const double clip = 10 / temperature;
-  if (config.train.learning_rate != rate || config.train.clip_norm != clip) {
-    cell.settings = Merge(std::move(cell.settings),
-                          {fmt::format("train.learning_rate={}", rate), fmt::format("train.clip_norm={}", clip)});
-  }
+  // The batch sizes of training and, where it is another, of generation: a preset has them in one place or the other.
+  const Config preset = LoadPreset(cell.preset);
+  const double batch = std::max(preset.sampler.temperature, preset.sampler.proposal_temperature);
+  const double drawn = std::max(preset.generate.temperature, preset.generate.proposal_temperature);
+  const bool published = target == Target::kPublished;
+  const bool proposals =
+      config.sampler.adjust == Adjust::kMetropolis && (config.sampler.method == Method::kGibbsLangevin) == published;
+  const bool one = proposals || config.sampler.method == Method::kGibbs;
+  Set(cell, "sampler.temperature", one ? 1 : batch);
+  Set(cell, "sampler.proposal_temperature", proposals ? batch : 0);
+  Set(cell, "generate.temperature", one ? 0 : drawn);
+  Set(cell, "generate.proposal_temperature", proposals ? drawn : 0);
+  return AtPaperRate(std::move(cell));
+}
+
+Cell AtPaperRate(Cell cell) {
+  if (!IsPapers(cell)) return cell;
+  const double temperature = LawOf(CellConfig(cell).sampler).temperature;
+  Set(cell, "train.learning_rate", 0.01 * temperature);
+  Set(cell, "train.clip_norm", 10 / temperature);
   return cell;
 }
 

@@ -3,22 +3,24 @@
 
 #include <algorithm>
 
+#include "grbm/core/error.h"
 #include "grbm/reproduce/reproduce.h"
 #include "reproduce/experiment.h"
 
 namespace grbm {
 
-std::string CellFolder(const ReproduceOptions& options, const Cell& cell) {
-  return options.out + "/cells/" + CellName(cell, options.seed);
+std::string CellFolder(const ReproduceOptions& options, const Cell& cell, std::uint64_t seed) {
+  return options.out + "/cells/" + CellName(cell, seed);
 }
 
-std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, const std::string& folder) {
+std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, std::uint64_t seed,
+                            const std::string& folder) {
   std::string metrics;
   for (const std::string& metric : cell.metrics) {
     if (metric != "fid") metrics += (metrics.empty() ? "" : ",") + metric;
   }
   const std::string judge = fmt::format("grbm evaluate {} --data {} --seed {}", ShellWord(ModelPath(folder)),
-                                        ShellWord(CellConfig(cell).data.source), options.seed);
+                                        ShellWord(CellConfig(cell).data.source), seed);
   std::string command = fmt::format("{} --metrics {} --samples {}", judge, metrics, SampleCount(options.scale));
   if (HasMetric(cell, "fid")) {
     command += fmt::format("\n{} --metrics fid --samples {} --rows {} --tap {}", judge, FidSamples(options.scale),
@@ -29,19 +31,29 @@ std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, c
 
 std::vector<PlannedCell> PlanCells(const std::vector<const Experiment*>& experiments, const ReproduceOptions& options) {
   std::vector<PlannedCell> cells;
-  for (const Experiment* experiment : experiments) {
-    for (const Row& row : experiment->rows(options)) {
-      const std::string folder = CellFolder(options, row.cell);
-      auto found = std::ranges::find(cells, folder, &PlannedCell::folder);
-      if (found == cells.end()) {
-        const Config config = CellConfig(row.cell);
-        cells.push_back({row.cell, config, folder, EstimatedUpdates(config)});
-        continue;
-      }
-      for (const std::string& metric : row.cell.metrics) {
-        if (!HasMetric(found->cell, metric)) found->cell.metrics.push_back(metric);
+  const auto add = [&](const Row& row, std::uint64_t seed) {
+    const std::string folder = CellFolder(options, row.cell, seed);
+    auto found = std::ranges::find(cells, folder, &PlannedCell::folder);
+    if (found == cells.end()) {
+      const Config config = CellConfig(row.cell);
+      cells.push_back({row.cell, seed, RowName(row), config, folder, EstimatedUpdates(config)});
+      return;
+    }
+    for (const std::string& metric : row.cell.metrics) {
+      if (!HasMetric(found->cell, metric)) found->cell.metrics.push_back(metric);
+    }
+  };
+  for (std::uint64_t k = 0; k < options.seeds; ++k) {
+    const std::uint64_t seed = options.seed + k;
+    for (const Experiment* experiment : experiments) {
+      for (const Row& row : experiment->rows(options)) {
+        if (RowName(row).find(options.only) != std::string::npos) add(row, seed);
       }
     }
+  }
+  if (cells.empty()) {
+    throw ConfigError(fmt::format("--only {}: no row has this in its name: --dry-run without it lists the names of all",
+                                  options.only));
   }
   for (PlannedCell& planned : cells) {
     planned.cost = static_cast<double>(planned.updates) * UpdateCost(planned.config);

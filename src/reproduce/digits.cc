@@ -2,10 +2,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/sampler/sampler.h"
@@ -31,20 +28,6 @@ void Finish(Page& page, const std::string& name, const std::string& description,
   page.Table({"sampler"}, "paper: FID (2048-d)");
 }
 
-// One number of every line of metrics.jsonl against the update.
-Curve ReadCurve(const std::string& name, const std::string& text,
-                const std::function<double(const nlohmann::json&)>& y) {
-  Curve curve;
-  curve.name = name;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const nlohmann::json entry = ParseJson(line, 1 << 16, "metrics.jsonl");
-    curve.x.push_back(entry.at("update"));
-    curve.y.push_back(y(entry));
-  }
-  return curve;
-}
-
 void RenderVariance(Page& page) {
   page.Text(
       "The natural logarithm of the visible units' variances over training: of their mean, and of the smallest and the "
@@ -55,14 +38,15 @@ void RenderVariance(Page& page) {
   Finish(page, "variance", "Log variances over training", title, 440, 220, [&](const RowResult& row) {
     const std::string metrics = ReadFile(MetricsPath(row.folder));
     const double temperature = CellConfig(row.row.cell).sampler.temperature;
-    const auto mean = [](const nlohmann::json& e) { return std::log(e.at("mean_variance").get<double>()); };
+    Curve mean = ReadCurve("of the mean", metrics, "mean_variance");
+    for (double& y : mean.y) y = std::log(y);
     LinePanel panel{title, "", {.label = "update"}, {.label = "ln σ²"}, {}};
-    panel.curves = {ReadCurve("of the mean", metrics, mean),
-                    ReadCurve("smallest", metrics, [](const nlohmann::json& e) { return double{e.at("min_log_var")}; }),
-                    ReadCurve("largest", metrics, [](const nlohmann::json& e) { return double{e.at("max_log_var")}; })};
+    panel.curves = {mean, ReadCurve("smallest", metrics, "min_log_var"), ReadCurve("largest", metrics, "max_log_var")};
     if (temperature != 1) {
-      panel.curves.push_back(ReadCurve("of the mean, times τ", metrics,
-                                       [&](const nlohmann::json& e) { return mean(e) + std::log(temperature); }));
+      Curve hot = mean;
+      hot.name = "of the mean, times τ";
+      for (double& y : hot.y) y += std::log(temperature);
+      panel.curves.push_back(std::move(hot));
     }
     const double last = std::exp(panel.curves[0].y.back());
     page.Text(fmt::format("At the end our mean variance is {:.3g}, in units of the standardised data.", last));
@@ -88,7 +72,9 @@ void RenderFilters(Page& page) {
 class Frames : public Observer {
  public:
   Frames(const ModelFile& file, ThreadPool& pool) : file_(file), pool_(pool) {}
-  void OnStep(const ChainState& state) override { frames.push_back(ShowState(file_, file_.sampler, state, pool_)); }
+  void OnStep(const ChainState& state) override {
+    frames.push_back(ShowState(file_, file_.generation(), state, pool_));
+  }
 
   std::vector<Matrix> frames;
 
@@ -103,7 +89,7 @@ std::vector<Matrix> RunFromNoise(const ModelFile& file, Index count, std::uint64
   Frames observer(file, pool);
   observer.frames.push_back(chains.visible);
   file.standardization.Invert(observer.frames.back());
-  Sampler(file.model, file.sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &observer);
+  Sampler(file.model, file.generation(), pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &observer);
   return std::move(observer.frames);
 }
 

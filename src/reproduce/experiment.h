@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,8 +51,15 @@ T Choose(Scale scale, T quick, T small, T paper) {
 Cell Digits(const ReproduceOptions& options, const std::vector<std::string>& settings = {});
 // The one model of digits that is looked at closely: trained longer, where that is cheap.
 Cell LongDigits(const ReproduceOptions& options);
-// With one of the paper's presets: its rate of 0.01 and clip of 10 are per unit of E, where training counts per unit of
-// E/τ if the sampler has a law.                                                                        [math.md (31)]
+// What adjusted samplers with wide proposals are accepted against: as was published (Gibbs-Langevin against exp(-E),
+// Langevin against exp(-Ẽ/B)), or the other way round, which for Gibbs-Langevin is the rule of the repaired program.
+enum class Target { kPublished, kOther };
+// With one of the paper's presets, as the authors' program treats the cell's sampler. Energies are divided by the batch size B
+// in steps of Langevin and Gibbs-Langevin, which makes their temperature B; never in Gibbs, whose temperature is 1; in rules of
+// acceptance as `target` says. A rate of 0.01 and a clip of 10 are per unit of E there, where training counts per unit of E/τ if
+// the sampler has a law.                                                                         [math.md (31), (53)]
+Cell AsPublished(Cell cell, Target target = Target::kPublished);
+// The last part alone, for a cell at a temperature of its own.
 Cell AtPaperRate(Cell cell);
 // Contrastive-divergence steps of Digits, and half of them; its step size; its batch size; its bound of the gradient.
 std::int64_t DigitSteps(Scale scale);
@@ -65,6 +73,7 @@ std::string SourceAtHand(const std::string& name, Scale scale);
 // A row with what became of it.
 struct RowResult {
   Row row;
+  std::uint64_t seed;
   std::string folder;
   std::optional<CellResult> result;
 
@@ -85,6 +94,9 @@ struct Column {
 // Labels joined: "Gibbs-Langevin, with adjustment".
 std::string RowName(const Row& row);
 
+// One number of the lines of metrics.jsonl that have it, against the update.
+Curve ReadCurve(const std::string& name, const std::string& metrics, const std::string& key);
+
 // index.md as it grows, with the files that belong to it.
 class Page {
  public:
@@ -92,12 +104,14 @@ class Page {
 
   const ReproduceOptions& options() const { return options_; }
   ThreadPool& pool() const { return pool_; }
-  const std::vector<RowResult>& rows() const { return rows_; }
+  // Of the first seed, and of all.
+  std::span<const RowResult> rows() const { return {rows_.data(), rows_.size() / options_.seeds}; }
+  std::span<const RowResult> all_rows() const { return rows_; }
 
   void Text(const std::string& paragraph) { text_ += paragraph + "\n\n"; }
-  // All rows: the names of their labels, the published numbers under `published`, and ours. Without columns of ours: the
+  // All rows: the names of their labels, the seed where there are several, the published numbers under `published`, and ours. Without columns of ours: the
   // quick distance, and Inception's where a cell asks for it. The same and more goes into table.csv.
-  void Table(const std::vector<std::string>& labels, const std::string& published, std::vector<Column> columns = {});
+  void Table(std::vector<std::string> labels, const std::string& published, std::vector<Column> columns = {});
   // name.png, name.svg and name.pdf.
   void Draw(const std::string& name, const Figure& figure, const std::string& description);
   void Animate(const std::string& name, std::span<const Image> frames, const std::string& description);
@@ -112,6 +126,10 @@ class Page {
   std::string Write();
 
  private:
+  // All rows as tables have them: the seeds of each below each other.
+  std::vector<const RowResult*> TableRows() const;
+  std::vector<std::string> TableLabels(const RowResult& row) const;
+
   const Experiment& experiment_;
   const ReproduceOptions& options_;
   ThreadPool& pool_;

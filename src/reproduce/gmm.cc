@@ -1,7 +1,12 @@
 // The paper's mixtures of three Gaussians in the plane: what each sampler learns of them.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
 #include "grbm/core/error.h"
+#include "grbm/core/file.h"
 #include "grbm/evaluate/mixture.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/report/mixture.h"
@@ -15,17 +20,20 @@ constexpr Index kPoints = 1000;
 
 using Settings = std::vector<std::string>;
 
-// A way to train: all of the samplers are tried with it.
+// A way to train: samplers are tried with it.
+enum class Kind { kPublished, kTemperatureOne, kOurs };
 struct Way {
   std::string label;
-  bool ours;  // the settings of the presets gmm-iso and gmm-aniso, otherwise the paper's
-  Settings settings;
+  Kind kind;
+
+  // The settings of the presets gmm-iso and gmm-aniso, otherwise the paper's.
+  bool ours() const { return kind == Kind::kOurs; }
 };
 
 std::vector<Way> Ways() {
-  return {{"the paper's temperature, 100", false, {}},
-          {"temperature 1", false, {"sampler.temperature=1"}},
-          {"temperature 1, chains cooled from noise (ours)", true, {}}};
+  return {{"as published", Kind::kPublished},
+          {"temperature 1", Kind::kTemperatureOne},
+          {"temperature 1, chains cooled from noise (ours)", Kind::kOurs}};
 }
 
 struct NamedSampler {
@@ -33,22 +41,29 @@ struct NamedSampler {
   Settings settings;
   std::string published_iso;
   std::string published_aniso;
+  Target target = Target::kPublished;
 };
 
-std::vector<NamedSampler> Samplers(bool ours) {
+std::vector<NamedSampler> Samplers(const Way& way) {
   // Where adjustment begins at the first step, ours needs a constant or smaller step to be accepted.
-  const auto with = [&](Settings settings, const Settings& extra) { return ours ? Merge(settings, extra) : settings; };
+  const auto with = [&](Settings settings, const Settings& extra) {
+    return way.ours() ? Merge(settings, extra) : settings;
+  };
+  const Settings langevin = {"sampler.method=langevin", "sampler.adjust=metropolis"};
   std::vector<NamedSampler> samplers = {
       {"Gibbs", {"sampler.method=gibbs", "sampler.adjust=none"}, "three modes", "fails"},
       {"Langevin without adjustment",
        with({"sampler.method=langevin", "sampler.adjust=none"}, {"sampler.anneal=false"}), "collapses", "collapses"},
-      {"Langevin with adjustment",
-       with({"sampler.method=langevin", "sampler.adjust=metropolis"}, {"sampler.anneal=false"}), "three modes",
-       "three modes"},
+      {"Langevin with adjustment", with(langevin, {"sampler.anneal=false"}), "three modes", "three modes"},
       {"Gibbs-Langevin without adjustment", {"sampler.adjust=none"}, "collapses", "collapses"},
       {"Gibbs-Langevin with adjustment", with({"sampler.adjust=metropolis"}, {"sampler.step_size=0.1"}), "three modes",
        "three modes"}};
-  if (ours) samplers.push_back({"Gibbs-Langevin, conditional adjustment", {}, "", ""});
+  if (way.ours()) samplers.push_back({"Gibbs-Langevin, conditional adjustment", {}, "", ""});
+  if (way.kind == Kind::kPublished) {
+    samplers.push_back(
+        {"Gibbs-Langevin with adjustment, repaired", {"sampler.adjust=metropolis"}, "", "", Target::kOther});
+    samplers.push_back({"Langevin with adjustment, against exp(−Ẽ)", langevin, "", "", Target::kOther});
+  }
   return samplers;
 }
 
@@ -61,15 +76,30 @@ Settings ScaleSettings(Scale scale, bool ours) {
   return {};
 }
 
+Cell MakeCell(const std::string& mixture, const Way& way, const NamedSampler& sampler, Scale scale) {
+  Cell cell = {way.ours() ? mixture : "paper-" + mixture,
+               Merge(ScaleSettings(scale, way.ours()), sampler.settings),
+               {"mixture"}};
+  switch (way.kind) {
+    case Kind::kPublished:
+      return AsPublished(std::move(cell), sampler.target);
+    case Kind::kTemperatureOne:
+      cell.settings = Merge(std::move(cell.settings), {"sampler.temperature=1", "sampler.proposal_temperature=0"});
+      return AtPaperRate(std::move(cell));
+    case Kind::kOurs:
+      break;
+  }
+  return cell;
+}
+
 std::vector<Row> Rows(const ReproduceOptions& options) {
   std::vector<Row> rows;
-  for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
-    for (const Way& way : Ways()) {
-      for (const NamedSampler& sampler : Samplers(way.ours)) {
-        const Settings settings = Merge(Merge(ScaleSettings(options.scale, way.ours), way.settings), sampler.settings);
+  for (const Way& way : Ways()) {
+    for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
+      for (const NamedSampler& sampler : Samplers(way)) {
         rows.push_back({{mixture, way.label, sampler.label},
                         mixture == "gmm-iso" ? sampler.published_iso : sampler.published_aniso,
-                        AtPaperRate({way.ours ? mixture : "paper-" + mixture, settings, {"mixture"}})});
+                        MakeCell(mixture, way, sampler, options.scale)});
       }
     }
   }
@@ -82,58 +112,110 @@ std::string SharesText(const Mixture& mixture, ConstMatrix points) {
                      100 * shares[2].value);
 }
 
-// The density and the points of one model, or what became of it.
-std::pair<Panel, Panel> ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
+// A column of a figure: a density, points v, and their means given h.
+using Column3 = std::array<Panel, 3>;
+
+// Of one model, or what became of it.
+Column3 ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
   const std::string title = row.row.labels[2];
-  if (!row.trained()) return {EmptyPanel(title, row.Trouble()), EmptyPanel("", "")};
-  const ModelFile file = row.ReadModelFile();
+  if (!row.trained()) return {EmptyPanel(title, row.Trouble()), EmptyPanel("", ""), EmptyPanel("", "")};
+  ModelFile file = row.ReadModelFile();
   Panel density = EmptyPanel(title, "the density could not be computed");
   try {
-    const Quadrature law(file.Tempered());
+    const Quadrature law(file.law());
     const Score* kl = row.result->Find("mixture", "kl_data_model");
     density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g}", kl->estimate.value) : "",
                            DensityInOwnUnits(law, file.standardization));
   } catch (const Error&) {
   }
-  Matrix points = DrawSamples(file, kPoints, page.options().seed, page.pool());
-  const std::string caption = SharesText(mixture, points);
-  return {std::move(density), PlanePoints("", caption, std::move(points))};
+  const auto points = [&](Final final) {
+    file.generate.final = final;
+    Matrix shown = DrawShown(file, kPoints, row.seed, page.pool());
+    const std::string caption = SharesText(mixture, shown);
+    return PlanePoints("", caption, std::move(shown));
+  };
+  return {std::move(density), points(Final::kSample), points(Final::kMean)};
 }
 
-void DrawWay(Page& page, const std::string& mixture_name, const Way& way, const std::string& file) {
-  const Mixture mixture = *FindMixture(mixture_name);
-  Matrix points = mixture.Sample(page.options().seed, kPoints).points;
-  const std::string caption = SharesText(mixture, points);
-  Figure figure;
-  figure.title = fmt::format("{}, {}", mixture_name, way.label);
-  figure.plot_width = figure.plot_height = 150;
-  figure.panels = {PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f}", KlOfFittedGaussian(mixture)),
-                                [&](double x, double y) { return mixture.LogDensity(x, y); })};
-  std::vector<Panel> below = {PlanePoints("", caption, std::move(points))};
-  for (const RowResult& row : page.rows()) {
-    if (row.row.labels[0] != mixture_name || row.row.labels[1] != way.label) continue;
-    auto [density, samples] = ModelPanels(row, mixture, page);
-    figure.panels.push_back(std::move(density));
-    below.push_back(std::move(samples));
+// KL and acceptance over training, a curve for each sampler.
+std::vector<Panel> TrainingPanels(std::span<const RowResult* const> rows) {
+  LinePanel kl{"KL(data ‖ model)", "", {.label = "update"}, {.label = "nats", .log = true}, {}};
+  LinePanel acceptance{"share of moves accepted", "", {.label = "update"}, {.label = ""}, {}};
+  for (const RowResult* row : rows) {
+    if (!Exists(MetricsPath(row->folder))) continue;
+    const std::string metrics = ReadFile(MetricsPath(row->folder));
+    const std::string& name = row->row.labels[2];
+    const Curve curve = ReadCurve(name, metrics, "kl_data_model");
+    if (std::ranges::any_of(curve.y, [](double y) { return std::isfinite(y); })) kl.curves.push_back(curve);
+    if (CellConfig(row->row.cell).sampler.adjust == Adjust::kNone) continue;
+    acceptance.curves.push_back(ReadCurve(name, metrics, "acceptance"));
   }
-  figure.columns = static_cast<int>(below.size());
-  for (Panel& panel : below) figure.panels.push_back(std::move(panel));
+  std::vector<Panel> panels;
+  for (LinePanel* panel : {&kl, &acceptance}) {
+    if (!panel->curves.empty()) panels.emplace_back(std::move(*panel));
+  }
+  return panels;
+}
+
+void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::uint64_t seed, const std::string& file) {
+  std::vector<const RowResult*> rows;
+  for (const RowResult& row : page.all_rows()) {
+    if (row.seed == seed && row.row.labels[0] == mixture_name && row.row.labels[1] == way.label) rows.push_back(&row);
+  }
+  const Mixture mixture = *FindMixture(mixture_name);
+  Matrix points = mixture.Sample(seed, kPoints).points;
+  const std::string caption = SharesText(mixture, points);
+  std::vector<Column3> columns;
+  columns.push_back({PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f}", KlOfFittedGaussian(mixture)),
+                                  [&](double x, double y) { return mixture.LogDensity(x, y); }),
+                     PlanePoints("", caption, std::move(points)), EmptyPanel("", "means of the samples above")});
+  for (const RowResult* row : rows) columns.push_back(ModelPanels(*row, mixture, page));
+  Figure figure;
+  figure.title =
+      fmt::format("{}, {}{}", mixture_name, way.label, page.options().seeds > 1 ? fmt::format(", seed {}", seed) : "");
+  figure.plot_width = figure.plot_height = 150;
+  figure.columns = static_cast<int>(columns.size());
+  for (std::size_t line = 0; line < 3; ++line) {
+    for (Column3& column : columns) figure.panels.push_back(std::move(column[line]));
+  }
   page.Draw(file, figure, figure.title);
+  Figure training;
+  training.title = figure.title + ": over training";
+  training.plot_width = 440;
+  training.plot_height = 220;
+  training.panels = TrainingPanels(rows);
+  if (!training.panels.empty()) page.Draw(file + "-training", training, training.title);
 }
 
 void Render(Page& page) {
   page.Text(
-      "Densities above, 1,000 samples from noise below; from the left: the truth, and what each sampler learned. KL is "
+      "Densities above; below them 1,000 samples from noise, v as it is, and below these the means μ + W h of the same "
+      "samples, which is what the paper's figures show. From the left: the truth, and what each sampler learned. KL is "
       "KL(data ‖ model) in nats, by quadrature; below each panel of samples stands the share of them within three "
-      "deviations of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows densities and samples and "
-      "gives no numbers. At a temperature τ other than 1 the density is that of exp(−E/τ).");
+      "deviations of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows negative energies and samples "
+      "and gives no numbers. Densities are those of the chains' law: exp(−E/τ), for Langevin with adjustment "
+      "exp(−Ẽ/τ); "
+      "without adjustment, where the chains have no law that is known, exp(−E/τ) with the temperature of their steps.");
+  page.Text(
+      "*As published*: Gibbs at temperature 1; Langevin and Gibbs-Langevin in steps at temperature 100, the batch "
+      "size; "
+      "with adjustment, Langevin is accepted against exp(−Ẽ/100) and Gibbs-Langevin against exp(−E), as in the program "
+      "that made the paper's figures. Since its repair it accepts Gibbs-Langevin against exp(−E/100): a sixth row. A "
+      "seventh has Langevin accepted against exp(−Ẽ). The program draws the hidden units of the data also for "
+      "Langevin, "
+      "where the paper's text and this one take their probabilities.");
   const std::vector<Way> ways = Ways();
-  for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      DrawWay(page, mixture, ways[w], fmt::format("{}-{}", mixture, w + 1));
+  const std::uint64_t seeds = page.options().seeds;
+  for (std::size_t w = 0; w < ways.size(); ++w) {
+    for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
+      for (std::uint64_t k = 0; k < seeds; ++k) {
+        const std::uint64_t seed = page.options().seed + k;
+        DrawWay(page, mixture, ways[w], seed,
+                fmt::format("{}-{}{}", mixture, w + 1, seeds > 1 ? fmt::format("-seed-{}", seed) : ""));
+      }
     }
   }
-  page.Table({"mixture", "trained at", "sampler"}, "paper",
+  page.Table({"mixture", "trained", "sampler"}, "paper",
              {{"ours: KL(data ‖ model)", "mixture", "kl_data_model", ""},
               {"ours: KL(model ‖ data)", "mixture", "kl_model_data", ""},
               {"ours: share of mode 1", "mixture", "share_mode_1", ""},

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cells/table.h"
+#include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/evaluate/samples.h"
@@ -75,6 +79,20 @@ std::string RowName(const Row& row) {
   return name;
 }
 
+Curve ReadCurve(const std::string& name, const std::string& metrics, const std::string& key) {
+  Curve curve;
+  curve.name = name;
+  std::istringstream lines(metrics);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json entry = ParseJson(line, 1 << 16, "metrics.jsonl");
+    const auto value = entry.find(key);
+    if (value == entry.end()) continue;
+    curve.x.push_back(entry.at("update"));
+    curve.y.push_back(value->is_number() ? value->get<double>() : std::numeric_limits<double>::quiet_NaN());
+  }
+  return curve;
+}
+
 std::string RowResult::Trouble() const {
   if (!result) return "not run yet";
   return result->trained() ? "" : fmt::format("diverged at update {}", result->updates + 1);
@@ -98,13 +116,32 @@ Page::Page(const Experiment& experiment, const ReproduceOptions& options, Thread
       pool_(pool),
       folder_(options.out + "/" + std::string(experiment.name)) {
   MakeFolder(folder_);
-  for (const Row& row : experiment.rows(options)) {
-    const std::string folder = CellFolder(options, row.cell);
-    rows_.push_back({row, folder, ReadResult(folder)});
+  for (std::uint64_t k = 0; k < options.seeds; ++k) {
+    const std::uint64_t seed = options.seed + k;
+    for (const Row& row : experiment.rows(options)) {
+      const std::string folder = CellFolder(options, row.cell, seed);
+      rows_.push_back({row, seed, folder, ReadResult(folder)});
+    }
   }
 }
 
-void Page::Table(const std::vector<std::string>& labels, const std::string& published, std::vector<Column> columns) {
+std::vector<const RowResult*> Page::TableRows() const {
+  std::vector<const RowResult*> rows;
+  const std::size_t count = this->rows().size();
+  for (std::size_t r = 0; r < count; ++r) {
+    for (std::size_t at = r; at < rows_.size(); at += count) rows.push_back(&rows_[at]);
+  }
+  return rows;
+}
+
+std::vector<std::string> Page::TableLabels(const RowResult& row) const {
+  std::vector<std::string> labels = row.row.labels;
+  if (options_.seeds > 1) labels.push_back(std::to_string(row.seed));
+  return labels;
+}
+
+void Page::Table(std::vector<std::string> labels, const std::string& published, std::vector<Column> columns) {
+  if (options_.seeds > 1) labels.emplace_back("seed");
   if (columns.empty()) {
     columns = {{"ours: quick distance", "quick", "frechet", "frechet_held_out"}};
     if (std::ranges::any_of(rows_, [](const RowResult& row) { return HasMetric(row.row.cell, "fid"); })) {
@@ -117,14 +154,14 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
   for (const Column& column : columns) header.push_back(column.header);
   header.insert(header.end(), {"updates", "training"});
   std::string table = MarkdownHeader(header);
-  for (const RowResult& row : rows_) {
-    std::vector<std::string> line = row.row.labels;
-    line.push_back(row.row.published.empty() ? "—" : row.row.published);
+  for (const RowResult* row : TableRows()) {
+    std::vector<std::string> line = TableLabels(*row);
+    line.push_back(row->row.published.empty() ? "—" : row->row.published);
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      line.push_back(c == 0 || row.trained() ? OurText(row, columns[c]) : "—");
+      line.push_back(c == 0 || row->trained() ? OurText(*row, columns[c]) : "—");
     }
-    line.push_back(row.result ? std::to_string(row.result->updates) : "—");
-    line.push_back(row.result ? MinutesText(row.result->seconds) : "—");
+    line.push_back(row->result ? std::to_string(row->result->updates) : "—");
+    line.push_back(row->result ? MinutesText(row->result->seconds) : "—");
     table += MarkdownRow(line);
   }
   // The last row: what held-out data score.
@@ -150,14 +187,14 @@ void Page::Table(const std::vector<std::string>& labels, const std::string& publ
   const std::vector<ScoreName> scores = AllScores(results);
   AddScoreNames(names, scores);
   csv_ = CsvRow(names);
-  for (const RowResult& row : rows_) {
-    std::vector<std::string> line = row.row.labels;
-    line.push_back(row.row.published);
-    line.push_back(row.result ? row.result->outcome : "not run");
-    line.push_back(row.result ? std::to_string(row.result->updates) : "");
-    line.push_back(row.result ? fmt::format("{:.1f}", row.result->seconds) : "");
-    line.push_back(std::filesystem::path(row.folder).filename());
-    AddScores(line, scores, row.result ? &*row.result : nullptr);
+  for (const RowResult* row : TableRows()) {
+    std::vector<std::string> line = TableLabels(*row);
+    line.push_back(row->row.published);
+    line.push_back(row->result ? row->result->outcome : "not run");
+    line.push_back(row->result ? std::to_string(row->result->updates) : "");
+    line.push_back(row->result ? fmt::format("{:.1f}", row->result->seconds) : "");
+    line.push_back(std::filesystem::path(row->folder).filename());
+    AddScores(line, scores, row->result ? &*row->result : nullptr);
     csv_ += CsvRow(line);
   }
 }
@@ -177,7 +214,7 @@ void Page::DrawSamples(const std::string& description, int columns, const std::f
   Figure figure;
   figure.columns = columns;
   figure.plot_width = figure.plot_height = size;
-  for (const RowResult& row : rows_) figure.panels.push_back(Samples(row, title(row.row), 64, 8));
+  for (const RowResult& row : rows()) figure.panels.push_back(Samples(row, title(row.row), 64, 8));
   Draw("samples", figure, description);
 }
 
@@ -186,14 +223,14 @@ ImagePanel Page::Samples(const RowResult& row, const std::string& title, Index c
   const ModelFile file = row.ReadModelFile();
   const Score* score = row.result->Find("quick", "frechet");
   return {title, score != nullptr ? fmt::format("distance {}", ScoreText(*score)) : "",
-          SampleGrid(file, grbm::DrawSamples(file, count, options_.seed, pool_), columns)};
+          SampleGrid(file, grbm::DrawSamples(file, count, row.seed, pool_), columns)};
 }
 
 std::string Page::Write() {
   std::string head =
       fmt::format("# {}: {}\n\n{}\n\n", experiment_.name, experiment_.summary, ScaleText(experiment_, options_));
-  head += fmt::format("Made by `grbm reproduce {} --scale {} --seed {}`", experiment_.name, ScaleName(options_.scale),
-                      options_.seed);
+  head += fmt::format("Made by `grbm reproduce {} --scale {} --seed {}{}`", experiment_.name, ScaleName(options_.scale),
+                      options_.seed, options_.seeds > 1 ? fmt::format(" --seeds {}", options_.seeds) : "");
   const auto finished = std::ranges::find_if(rows_, [](const RowResult& row) { return row.result.has_value(); });
   if (finished != rows_.end()) {
     head += fmt::format("; the first cell ran with grbm {}, CPU target {}, {} threads", finished->result->version,
@@ -210,11 +247,11 @@ std::string Page::Write() {
   for (const RowResult& row : rows_) {
     if (std::ranges::find(shown, row.folder) != shown.end()) continue;
     shown.push_back(row.folder);
-    tail += fmt::format("**{}**", RowName(row.row));
+    tail += fmt::format("**{}{}**", RowName(row.row), options_.seeds > 1 ? fmt::format(", seed {}", row.seed) : "");
     if (!row.Trouble().empty()) tail += fmt::format(": {}", row.Trouble());
     if (row.result && !row.result->message.empty()) tail += fmt::format(" ({})", row.result->message);
-    tail += fmt::format("\n```sh\n{}\n{}\n```\n\n", TrainCommand(row.row.cell, options_.seed, row.folder),
-                        EvaluateCommand(row.row.cell, options_, row.folder));
+    tail += fmt::format("\n```sh\n{}\n{}\n```\n\n", TrainCommand(row.row.cell, row.seed, row.folder),
+                        EvaluateCommand(row.row.cell, options_, row.seed, row.folder));
   }
   WriteFileAtomically(folder_ + "/table.csv", csv_);
   const std::string path = folder_ + "/index.md";

@@ -9,6 +9,7 @@
 
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
+#include "grbm/train/presets.h"
 #include "reproduce/experiment.h"
 #include "support/temporary_folder.h"
 
@@ -42,6 +43,7 @@ TEST_F(Reproduce, EverySettingOfEveryScaleIsAccepted) {
     for (const Row& row : AllRows(Options(scale))) {
       Config config = CellConfig(row.cell);
       EXPECT_NO_THROW(CheckOptions(config.sampler)) << RowName(row);
+      EXPECT_NO_THROW(CheckGeneration(config.generate, config.sampler)) << RowName(row);
       EXPECT_LT(config.sampler.adjust_after, config.sampler.steps) << RowName(row);
     }
   }
@@ -63,40 +65,110 @@ TEST_F(Reproduce, PaperScaleIsThePapers) {
   const std::vector<Row> langevin = kLangevinTable.rows(options);
   const Config half = CellConfig(FindRow(langevin, {"no", "10", "0.01953125", "no", "—"}).cell);
   EXPECT_EQ(half.sampler.step_size, 10.0 / 512);
+  EXPECT_EQ(half.generate.step_size, 10.0 / 100);
   const Config annealed = CellConfig(FindRow(langevin, {"yes", "10", "0.0390625", "yes", "50"}).cell);
   EXPECT_EQ(annealed.train.step_size_schedule, Schedule::kCosine);
   EXPECT_EQ(annealed.sampler.adjust, Adjust::kMetropolis);
   EXPECT_EQ(annealed.sampler.adjust_after, 50);
 
   for (const Row& row : kGmm.rows(options)) {
-    if (row.labels[1] != "the paper's temperature, 100") continue;
+    if (row.labels[1] != "as published") continue;
     const Config config = CellConfig(row.cell);
     EXPECT_EQ(config.model.hidden, 256);
     EXPECT_EQ(config.train.epochs, 50000);
+    EXPECT_EQ(config.train.batch_size, 100);
     EXPECT_EQ(config.sampler.steps, 100);
+    EXPECT_EQ(config.sampler.step_size, 0.1);
     EXPECT_EQ(config.sampler.adjust_after, 0);
-    // Per unit of E, whatever the chains' law divides it by.
-    const double temperature =
-        config.sampler.method == Method::kGibbs || config.sampler.adjust != Adjust::kNone ? 100 : 1;
-    EXPECT_DOUBLE_EQ(config.train.learning_rate, 0.01 * temperature) << RowName(row);
-    EXPECT_DOUBLE_EQ(config.train.clip_norm, 10 / temperature) << RowName(row);
+    EXPECT_EQ(config.generate.final, Final::kMean);
   }
-  EXPECT_DOUBLE_EQ(annealed.train.learning_rate, 5.12);
+  EXPECT_DOUBLE_EQ(annealed.train.learning_rate, 0.01);
   EXPECT_DOUBLE_EQ(half.train.learning_rate, 0.01);
+}
+
+// Which energies are divided by the batch size, and what a rate of 0.01 and a clip of 10 per unit of E are per unit of E/τ.
+TEST_F(Reproduce, TemperaturesAreThoseThatWerePublished) {
+  struct Expected {
+    double temperature, proposals, law;
+  };
+  const auto expect = [](const Row& row, const Expected& e, double generate_temperature, double generate_proposals) {
+    const Config config = CellConfig(row.cell);
+    EXPECT_EQ(config.sampler.temperature, e.temperature) << RowName(row);
+    EXPECT_EQ(config.sampler.proposal_temperature, e.proposals) << RowName(row);
+    EXPECT_DOUBLE_EQ(config.train.learning_rate, 0.01 * e.law) << RowName(row);
+    EXPECT_DOUBLE_EQ(config.train.clip_norm, 10 / e.law) << RowName(row);
+    EXPECT_EQ(config.generate.temperature, generate_temperature) << RowName(row);
+    EXPECT_EQ(config.generate.proposal_temperature, generate_proposals) << RowName(row);
+  };
+  const std::vector<Row> mixtures = kGmm.rows(Options(Scale::kPaper));
+  for (const std::string mixture : {"gmm-iso", "gmm-aniso"}) {
+    const auto row = [&](const std::string& way, const std::string& sampler) {
+      return FindRow(mixtures, {mixture, way, sampler});
+    };
+    const std::string published = "as published";
+    expect(row(published, "Gibbs"), {1, 0, 1}, 0, 0);
+    expect(row(published, "Langevin without adjustment"), {100, 0, 1}, 0, 0);
+    expect(row(published, "Langevin with adjustment"), {100, 0, 100}, 0, 0);
+    expect(row(published, "Gibbs-Langevin without adjustment"), {100, 0, 1}, 0, 0);
+    expect(row(published, "Gibbs-Langevin with adjustment"), {1, 100, 1}, 0, 0);
+    expect(row(published, "Gibbs-Langevin with adjustment, repaired"), {100, 0, 100}, 0, 0);
+    expect(row(published, "Langevin with adjustment, against exp(−Ẽ)"), {1, 100, 1}, 0, 0);
+    expect(row("temperature 1", "Gibbs-Langevin with adjustment"), {1, 0, 1}, 0, 0);
+    // The presets say it themselves.
+    const auto same = [&](const std::string& sampler, const std::string& preset) {
+      EXPECT_TRUE(Differences(CellConfig(row(published, sampler).cell), LoadPreset(preset)).empty()) << preset;
+    };
+    same("Gibbs-Langevin with adjustment", "paper-" + mixture);
+    same("Gibbs-Langevin with adjustment, repaired", "paper-" + mixture + "-repaired");
+    EXPECT_EQ(CellName(row(published, "Gibbs").cell, 1), CellName(row("temperature 1", "Gibbs").cell, 1));
+  }
+  const std::vector<Row> digits = kMnistTable.rows(Options(Scale::kPaper));
+  expect(FindRow(digits, {"Gibbs"}), {1, 0, 1}, 0, 0);
+  expect(FindRow(digits, {"Langevin without adjustment"}), {512, 0, 1}, 100, 0);
+  expect(FindRow(digits, {"Langevin with adjustment"}), {512, 0, 512}, 100, 0);
+  expect(FindRow(digits, {"Gibbs-Langevin without adjustment"}), {512, 0, 1}, 100, 0);
+  expect(FindRow(digits, {"Gibbs-Langevin with adjustment"}), {1, 512, 1}, 0, 100);
+  EXPECT_EQ(LoadPreset("paper-mnist").generate.step_size, 20.0 / 100);
+  // What compares temperatures draws as it trained.
+  for (const Row& row : kTemperature.rows(Options(Scale::kPaper))) {
+    const Config config = CellConfig(row.cell);
+    EXPECT_EQ(config.generate.Apply(config.sampler), config.sampler) << RowName(row);
+  }
+  const GenerateOptions faces = LoadPreset("paper-celeba2k64").generate;
+  EXPECT_EQ(faces.temperature, 64);
+  EXPECT_EQ(faces.step_size, 20.0 / 64);
+}
+
+TEST_F(Reproduce, SeveralSeedsAndSomeRowsOnly) {
+  ReproduceOptions options = Options(Scale::kPaper);
+  options.seed = 5;
+  options.seeds = 3;
+  options.only = "gmm-iso, as published";
+  const std::vector<PlannedCell> cells = PlanCells({&kGmm}, options);
+  ASSERT_EQ(cells.size(), 21U);
+  EXPECT_EQ(cells[0].seed, 5U);
+  EXPECT_EQ(cells[20].seed, 7U);
+  EXPECT_EQ(cells[0].name, "gmm-iso, as published, Gibbs");
+  EXPECT_EQ(cells[0].updates, 500000U);
+  options.seed = 6;
+  options.seeds = 1;
+  const std::vector<PlannedCell> alone = PlanCells({&kGmm}, options);
+  for (std::size_t k = 0; k < 7; ++k) EXPECT_EQ(alone[k].folder, cells[7 + k].folder);
+  options.only = "nobody";
+  EXPECT_THROW(PlanCells({&kGmm}, options), ConfigError);
 }
 
 TEST_F(Reproduce, ACellIsKnownByItsSettingsAlone) {
   const ReproduceOptions options = Options(Scale::kSmall);
   const Cell plain = {"small-mnist", {"train.epochs=2", "sampler.steps=7"}, {"quick"}};
-  const Cell same = {"small-mnist", {"sampler.steps=7", "sampler.method=gibbs-langevin", "train.epochs=2"}, {"quick", "fid"}};
+  const Cell same = {
+      "small-mnist", {"sampler.steps=7", "sampler.method=gibbs-langevin", "train.epochs=2"}, {"quick", "fid"}};
   const Cell checkpoint = {"small-mnist", {"train.epochs=2", "sampler.steps=7", "checkpoint.keep=5"}, {}};
   const Cell other = {"small-mnist", {"train.epochs=2", "sampler.steps=8"}, {"quick"}};
-  EXPECT_EQ(CellFolder(options, plain), CellFolder(options, same));
-  EXPECT_EQ(CellFolder(options, plain), CellFolder(options, checkpoint));
-  EXPECT_NE(CellFolder(options, plain), CellFolder(options, other));
-  ReproduceOptions seeded = options;
-  seeded.seed = 2;
-  EXPECT_NE(CellFolder(options, plain), CellFolder(seeded, plain));
+  EXPECT_EQ(CellFolder(options, plain, 1), CellFolder(options, same, 1));
+  EXPECT_EQ(CellFolder(options, plain, 1), CellFolder(options, checkpoint, 1));
+  EXPECT_NE(CellFolder(options, plain, 1), CellFolder(options, other, 1));
+  EXPECT_NE(CellFolder(options, plain, 1), CellFolder(options, plain, 2));
 }
 
 TEST_F(Reproduce, SharedCellsArePlannedOnceWithAllTheirMetrics) {
@@ -178,14 +250,14 @@ TEST_F(Reproduce, StoppedAnywhereItGoesOnToTheSameResult) {
   }
   EXPECT_GE(stops, 2);
   for (const Row& row : TinyRows(whole)) {
-    const std::string a = CellFolder(whole, row.cell);
-    const std::string b = CellFolder(parts, row.cell);
+    const std::string a = CellFolder(whole, row.cell, whole.seed);
+    const std::string b = CellFolder(parts, row.cell, parts.seed);
     EXPECT_EQ(ReadFile(a + "/metrics.jsonl"), ReadFile(b + "/metrics.jsonl"));
     EXPECT_EQ(ReadResult(a)->updates, ReadResult(b)->updates);
     EXPECT_EQ(ReadResult(a)->outcome, ReadResult(b)->outcome);
   }
-  const std::string fine = CellFolder(whole, TinyRows(whole)[0].cell);
-  const std::string other = CellFolder(parts, TinyRows(whole)[0].cell);
+  const std::string fine = CellFolder(whole, TinyRows(whole)[0].cell, whole.seed);
+  const std::string other = CellFolder(parts, TinyRows(whole)[0].cell, parts.seed);
   EXPECT_EQ(ReadFile(fine + "/model.safetensors"), ReadFile(other + "/model.safetensors"));
   EXPECT_EQ(ReadResult(fine)->Find("mixture", "kl_data_model")->estimate.value,
             ReadResult(other)->Find("mixture", "kl_data_model")->estimate.value);

@@ -97,7 +97,7 @@ class Runner {
 
   CellResult Train(const PlannedCell& cell) {
     WatchCell watch(observer_, [&](double share) { return SecondsLeft(cell.cost * share); });
-    const auto result = TrainCell({cell.config, options_.seed, cell.folder}, pool_, watch);
+    const auto result = TrainCell({cell.config, cell.seed, cell.folder}, pool_, watch);
     if (!result) throw Stopped{};
     return *result;
   }
@@ -112,7 +112,7 @@ class Runner {
       request.tap = FidTap(options_);
       request.cache_dir = DefaultCacheDir();
     }
-    request.seed = options_.seed;
+    request.seed = cell.seed;
     const double left = SecondsLeft(cell.cost);
     Evaluation evaluation(std::move(request), pool_, [&](std::string_view part, Index done, Index total) {
       if (observer_.ShouldStop()) throw Stopped{};

@@ -13,10 +13,11 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
   std::vector<Row> rows;
   const auto add = [&](int temperature, double factor, const std::string& published) {
     const double step = DigitStepSize(scale) * factor;
-    rows.push_back({{std::to_string(temperature), fmt::format("{:.3g}", step)},
-                    published,
-                    Digits(options, {fmt::format("sampler.temperature={}", temperature),
-                                     fmt::format("sampler.step_size={}", step)})});
+    std::vector<std::string> settings = {fmt::format("sampler.temperature={}", temperature),
+                                         fmt::format("sampler.step_size={}", step)};
+    // Samples are drawn as in training, where the paper's are not.
+    if (scale == Scale::kPaper) settings.insert(settings.end(), {"generate.temperature=0", "generate.step_size=0"});
+    rows.push_back({{std::to_string(temperature), fmt::format("{:.3g}", step)}, published, Digits(options, settings)});
   };
   for (const int temperature : Choose<std::vector<int>>(scale, {1}, {1, 3, 10, 30}, {1, 8, 64})) {
     add(temperature, 1, "");

@@ -298,7 +298,7 @@ class Models(ProgramTest):
         hot = self.succeed(*asked, "--metrics", "likelihood", "--set", "sampler.temperature=2", "--set",
                            "sampler.adjust=none", "--quiet").stdout
         self.assertIn("at temperature 2", hot)
-        self.assertIn("all of exp(-E/temperature)", hot)
+        self.assertIn("all of exp(-E/2)", hot)
 
     def test_a_model_of_images_is_judged_by_annealing(self):
         rows = numpy.random.default_rng(1).integers(0, 2, (200, 6, 6), dtype=numpy.uint8) * 200

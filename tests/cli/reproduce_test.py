@@ -19,7 +19,7 @@ from support import PROGRAM, ProgramTest, run
 
 # With the figures of each.
 NAMES = {
-    "gmm": [f"gmm-{kind}-{way}" for kind in ("iso", "aniso") for way in (1, 2, 3)],
+    "gmm": [f"gmm-{kind}-{way}{part}" for kind in ("iso", "aniso") for way in (1, 2, 3) for part in ("", "-training")],
     "mnist-table": [],
     "mnist-samples": ["samples"],
     "cd-table": ["samples"],

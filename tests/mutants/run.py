@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Known mistakes, one by one: each must turn its named test red.
 
-run.py [--jobs N] [--check]
+run.py [--jobs N] [--check] [WORDS ...]
 
 A mutant is the build's library, and where it matters its test program, linked again with those few objects that a changed
 file is part of; the sources and the build stay as they are, so several can be tried at once. --check only says whether each
-mistake of mutants.toml still finds its place in the sources.
+mistake of mutants.toml still finds its place in the sources. With words, only mutants that have one of them in their names.
 """
 
 import argparse
@@ -131,10 +131,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at once (default: one per core)")
     parser.add_argument("--check", action="store_true", help="only see whether all find their places")
+    parser.add_argument("words", nargs="*", help="only mutants with one of these in their names")
     options = parser.parse_args()
-    mutants = read_mutants()
+    mutants = [mutant for mutant in read_mutants() if not options.words or any(word in mutant["name"] for word in options.words)]
     if options.check:
         return 0
+    if not mutants:
+        sys.exit("mutants: none has such a name")
 
     print("mutants: building the unchanged sources", flush=True)
     build = Build(sorted({mutant["program"] for mutant in mutants}))

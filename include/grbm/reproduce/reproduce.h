@@ -29,6 +29,8 @@ Scale ParseScale(const std::string& word);
 struct ReproduceOptions {
   Scale scale = Scale::kSmall;
   std::uint64_t seed = 1;
+  std::uint64_t seeds = 1;  // so many of every cell: seed, seed + 1, ...
+  std::string only = {};    // cells of rows that have this in their names; empty: all
   std::string out = "reproduce";
   std::string faces = {};      // the folder of CelebA's JPEG files
   std::string inception = {};  // weights of the Inception network; empty: no Inception distances
@@ -58,6 +60,8 @@ std::vector<const Experiment*> FindExperiments(const std::string& name, const Re
 
 struct PlannedCell {
   Cell cell;
+  std::uint64_t seed = 1;
+  std::string name;  // of the first row that needs it
   Config config;
   std::string folder;
   std::uint64_t updates = 0;
@@ -65,9 +69,10 @@ struct PlannedCell {
   bool finished = false;
 };
 
-std::string CellFolder(const ReproduceOptions& options, const Cell& cell);
+std::string CellFolder(const ReproduceOptions& options, const Cell& cell, std::uint64_t seed);
 // As one types it to judge the cell again.
-std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, const std::string& folder);
+std::string EvaluateCommand(const Cell& cell, const ReproduceOptions& options, std::uint64_t seed,
+                            const std::string& folder);
 
 // What a run of cells tells, and asks. The base class says nothing and never stops.
 class ReproduceObserver {
@@ -81,7 +86,8 @@ class ReproduceObserver {
   virtual bool ShouldStop() { return false; }
 };
 
-// The cells of these experiments, each once, in order.
+// The cells of these experiments, each once, in order; all of a seed before those of the next. Throws ConfigError where no row
+// has options.only in its name.
 std::vector<PlannedCell> PlanCells(const std::vector<const Experiment*>& experiments, const ReproduceOptions& options);
 // Trains and judges those that are not finished; false where the observer said stop: another call goes on from there.
 bool RunCells(const std::vector<PlannedCell>& cells, const ReproduceOptions& options, ThreadPool& pool,
