@@ -64,15 +64,15 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
     Parameters have the names of the configuration's settings, and their meaning: `grbm.Config().help()` has a line for each.
     Others are scikit-learn's, or have a word here:
 
-    n_hidden : model.hidden, the number of hidden units
-    sampler : sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python
-    generate_steps, generate_step_size : generate.steps, generate.step_size, of chains that draw samples
-    image_shape : (height, width) or (height, width, channels) where rows are images
-    output : what transform gives: "probability", or "bits", drawn and packed into uint8 as np.packbits does it
-    callbacks : functions that are given the metrics of every update; one that returns True ends training
-    random_state : a whole number is the seed itself, --seed of the program
-    n_jobs : threads; None and -1: all cores. Results have the same bits for any number
-    verbose : whether to show a progress bar
+    - `n_hidden`: model.hidden, the number of hidden units
+    - `sampler`: sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python
+    - `generate_steps`, `generate_step_size`: generate.steps, generate.step_size, of chains that draw samples
+    - `image_shape`: (height, width) or (height, width, channels) where rows are images
+    - `output`: what transform gives: "probability", or "bits", drawn and packed into uint8 as np.packbits does it
+    - `callbacks`: functions that are given the metrics of every update; one that returns True ends training
+    - `random_state`: a whole number is the seed itself, --seed of the program
+    - `n_jobs`: threads; None and -1: all cores. Results have the same bits for any number
+    - `verbose`: whether to show a progress bar
 
     Rows are taken as float32 or uint8 without a copy, if they are contiguous, and as a float32 copy otherwise.
 

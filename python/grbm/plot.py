@@ -43,7 +43,7 @@ def _show(ax: Any, tiles: np.ndarray, columns: int, low: float, high: float, gap
     columns = columns or max(1, math.ceil(math.sqrt(len(tiles))))
     scaled = np.clip((tiles - low) / ((high - low) or 1.0), 0, 1)
     canvas = _grid(scaled, min(columns, len(tiles)), gap)
-    ax.imshow(canvas[..., 0] if canvas.shape[-1] == 1 else canvas, cmap="gray", vmin=0, vmax=1, interpolation="nearest")
+    ax.imshow(canvas[..., 0] if canvas.shape[-1] == 1 else canvas, cmap="gray", vmin=0, vmax=1)
     ax.set_axis_off()
     return ax
 
@@ -120,7 +120,9 @@ def variances(model: Any, *, ax: Any = None) -> Any:
         ax.figure.colorbar(shown, ax=ax, label="variance")
         ax.set_axis_off()
         return ax
-    ax.plot(np.sort(model.variance)[::-1], linewidth=1.5, color="#2a78d6")
+    values = np.sort(model.variance)[::-1]
+    ax.plot(np.arange(1, len(values) + 1), values, linewidth=1.5, color="#2a78d6", marker="o" if len(values) < 40 else "")
+    ax.set_ylim(bottom=0)
     ax.set_xlabel("visible unit, by variance")
     ax.set_ylabel("variance")
     ax.spines[["top", "right"]].set_visible(False)
