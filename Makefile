@@ -2,7 +2,7 @@
 # `make test` runs every test.
 .DEFAULT_GOAL := build
 .PHONY: setup setup-test build demo test sanitize fuzz mutants campaign bench torch-baseline vae-baseline classifier test-arm64
-.PHONY: install format lint clean
+.PHONY: python wheel python-benchmark install format lint clean
 
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
@@ -76,6 +76,28 @@ vae-baseline: build
 	@build/grbm data get mnist
 	@/usr/bin/python3 bench/vae_baseline.py ~/.cache/grbm/mnist build/vae.npy --minutes $(VAE_MINUTES) --threads $(JOBS)
 	@build/grbm evaluate --given build/vae.npy --data mnist --samples 10000
+
+# The Python package, in build/venv, which sees Debian's packages: build/venv/bin/python -c 'import grbm'.
+PIP = GRBM_BUILD=build CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS)
+python: build
+	@tools/setup packages-python.txt
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target grbm_python
+	@[ -x build/venv/bin/python ] || /usr/bin/python3 -m venv --system-site-packages build/venv
+	@$(PIP) build/venv/bin/python -m pip install --quiet --no-index --no-build-isolation --no-deps --force-reinstall .
+	@build/venv/bin/python -c 'import grbm; print("grbm", grbm.__version__, "is in build/venv:", grbm.__file__)'
+
+# A wheel of it, with the library inside, in dist/.
+wheel: build
+	@tools/setup packages-python.txt
+	@cmake --preset release
+	@$(PIP) /usr/bin/python3 -m pip wheel --quiet --no-index --no-build-isolation --no-deps --wheel-dir dist .
+	@ls dist/*.whl
+
+# The tables of docs/python.md: codes of MNIST for a classifier, times beside scikit-learn's BernoulliRBM, memory.
+python-benchmark: python
+	@build/grbm data get mnist
+	@build/venv/bin/python python/benchmark.py $(PYTHON_BENCHMARK)
 
 # The classifier of `evaluate --metrics classes`, trained anew: some 15 minutes. Its weights become part of the program.
 classifier: build

@@ -1,0 +1,47 @@
+"""What changed in scikit-learn between 1.2 and 1.7, in one place."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+try:
+    from sklearn.utils.validation import validate_data as _validate_data  # since 1.6
+except ImportError:
+    _validate_data = None
+
+# Since 1.6 `ensure_all_finite`, before `force_all_finite`.
+_FINITE = "ensure_all_finite" if "ensure_all_finite" in inspect.signature(check_array).parameters else "force_all_finite"
+
+
+def _as_array(X: Any) -> Any:
+    """Objects that offer their memory by DLPack alone become arrays without a copy; all else is for check_array."""
+    if hasattr(X, "detach"):  # PyTorch's tensors that take part in a gradient refuse to be arrays
+        X = X.detach()
+    if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        return np.from_dlpack(X)
+    return X
+
+
+def validate_rows(estimator: Any, X: Any, reset: bool, allow_nan: bool = False) -> np.ndarray:
+    """X as C-contiguous float32 or uint8, which are not copied, with the number and the names of features checked."""
+    checks: dict[str, Any] = {"dtype": [np.float32, np.uint8], "order": "C", _FINITE: "allow-nan" if allow_nan else True}
+    X = _as_array(X)
+    if _validate_data is not None:
+        return _validate_data(estimator, X, reset=reset, **checks)
+    return estimator._validate_data(X, reset=reset, **checks)
+
+
+class TagsMixin:
+    """Tags of both kinds: results are float32, whatever comes in."""
+
+    def _more_tags(self) -> dict[str, Any]:  # before 1.6
+        return {"preserves_dtype": [np.float32]}
+
+    def __sklearn_tags__(self) -> Any:  # since 1.6
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

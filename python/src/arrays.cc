@@ -1,0 +1,136 @@
+#include "arrays.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "grbm/core/error.h"
+
+namespace grbm::python {
+
+namespace {
+
+std::string DimensionsText(const py::array& array) {
+  std::string text;
+  for (py::ssize_t d = 0; d < array.ndim(); ++d) text += fmt::format("{}{}", d > 0 ? " × " : "", array.shape(d));
+  return text.empty() ? "a single number" : text;
+}
+
+void CheckDimensions(const py::array& array, py::ssize_t wanted, const char* what) {
+  if (array.ndim() == wanted) return;
+  throw DataError(fmt::format("{}: Expected {}D array, got {}D array instead ({}): Reshape your data", what, wanted,
+                              array.ndim(), DimensionsText(array)));
+}
+
+// An array that takes over `values`.
+template <typename Container>
+auto Own(Container values, std::vector<Index> shape) {
+  using Value = std::remove_pointer_t<decltype(values.data())>;
+  auto* owned = new Container(std::move(values));
+  const py::capsule owner(owned, [](void* pointer) { delete static_cast<Container*>(pointer); });
+  return py::array_t<Value>(std::move(shape), owned->data(), owner);
+}
+
+// What a data set keeps of Python: released with the GIL held, whatever thread lets go of it last.
+std::shared_ptr<const void> KeepAlive(const py::object& object) {
+  return {object.ptr(), [kept = new py::object(object)](const void*) {
+            const py::gil_scoped_acquire acquire;
+            delete kept;
+          }};
+}
+
+}  // namespace
+
+ConstMatrix RowsOf(const FloatArray& array, const char* what) {
+  CheckDimensions(array, 2, what);
+  return {array.data(), array.shape(0), array.shape(1), array.shape(1)};
+}
+
+std::vector<float> VectorOf(const FloatArray& array, const char* what) {
+  CheckDimensions(array, 1, what);
+  return {array.data(), array.data() + array.size()};
+}
+
+BitMatrix BitsOf(const ByteArray& array, const char* what) {
+  CheckDimensions(array, 2, what);
+  BitMatrix bits(array.shape(0), array.shape(1));
+  for (Index r = 0; r < bits.rows(); ++r) {
+    for (Index j = 0; j < bits.units(); ++j) bits.Set(r, j, *array.data(r, j) != 0);
+  }
+  return bits;
+}
+
+py::array_t<std::uint8_t> ToBytes(ConstBitView bits) {
+  py::array_t<std::uint8_t> bytes({bits.rows(), bits.units()});
+  auto out = bytes.mutable_unchecked<2>();
+  for (Index r = 0; r < bits.rows(); ++r) {
+    for (Index j = 0; j < bits.units(); ++j) out(r, j) = bits.Get(r, j) ? 1 : 0;
+  }
+  return bytes;
+}
+
+py::array_t<float> ToArray(Matrix matrix) {
+  const std::vector<Index> shape = {matrix.rows(), matrix.cols()};
+  return Own(std::move(matrix), shape);
+}
+
+py::array_t<double> ToArray(const std::vector<double>& values) { return Own(values, {std::ssize(values)}); }
+
+py::tuple ParametersTuple(const Parameters& p) {
+  const auto vector = [](const std::vector<float>& v) { return py::array_t<float>(std::ssize(v), v.data()); };
+  return py::make_tuple(ToArray(p.W), vector(p.b), vector(p.mu), vector(p.log_var));
+}
+
+Parameters ParametersFrom(const py::tuple& arrays) {
+  const auto array = [&](std::size_t i) { return arrays[i].cast<FloatArray>(); };
+  const FloatArray weights = array(0);
+  const ConstMatrix view = RowsOf(weights, "W");
+  Parameters p;
+  p.W = Matrix(view.rows(), view.cols());
+  CopyRows(view, p.W);
+  p.b = VectorOf(array(1), "b");
+  p.mu = VectorOf(array(2), "mu");
+  p.log_var = VectorOf(array(3), "log_var");
+  return p;
+}
+
+py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shape, const py::handle& owner) {
+  py::array_t<float> array(std::move(shape), values.data(), owner);
+  array.attr("setflags")(py::arg("write") = false);
+  return array;
+}
+
+ImageShape ShapeOf(const ShapeTuple& shape) {
+  if (!shape) return {};
+  const std::vector<Index>& s = *shape;
+  if ((s.size() != 2 && s.size() != 3) || std::ranges::any_of(s, [](Index side) { return side < 1; })) {
+    throw ConfigError("image_shape: allowed are (height, width), (height, width, channels) and None");
+  }
+  return {s[0], s[1], s.size() == 3 ? s[2] : 1};
+}
+
+ShapeTuple ShapeTupleOf(const ImageShape& shape) {
+  if (!shape.known()) return std::nullopt;
+  return std::vector<Index>{shape.height, shape.width, shape.channels};
+}
+
+py::array ArrayOf(const py::object& object) {
+  auto array = py::array::ensure(object);
+  if (!array) throw py::error_already_set();
+  return array;
+}
+
+Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source) {
+  const py::array rows = ArrayOf(given);
+  CheckDimensions(rows, 2, source.c_str());
+  const bool is_8bit = py::isinstance<py::array_t<std::uint8_t>>(rows);
+  const py::array kept = is_8bit ? py::array(ByteArray::ensure(rows)) : py::array(FloatArray::ensure(rows));
+  if (!kept) throw py::error_already_set();
+  Dataset::Storage storage{KeepAlive(kept), kept.data(), is_8bit, kept.shape(0), kept.shape(1), shape, source};
+  const py::gil_scoped_release release;
+  return Dataset(std::move(storage));
+}
+
+}  // namespace grbm::python

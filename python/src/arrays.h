@@ -1,0 +1,54 @@
+// Arrays on their way in and out. In: a contiguous array of the right type is used where it lies, others are converted. Out:
+// a result's memory becomes the array's own.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "grbm/core/matrix.h"
+#include "grbm/data/dataset.h"
+#include "grbm/data/image_shape.h"
+#include "grbm/model/model.h"
+
+namespace grbm::python {
+
+namespace py = pybind11;
+
+using FloatArray = py::array_t<float, py::array::c_style | py::array::forcecast>;
+using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
+using ByteArray = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+using ShapeTuple = std::optional<std::vector<Index>>;
+
+// Rows of floats. Throws DataError, opened by `what`, unless there are two dimensions. The array must outlive the view.
+ConstMatrix RowsOf(const FloatArray& array, const char* what);
+std::vector<float> VectorOf(const FloatArray& array, const char* what);
+// Hidden states from rows of bytes, of which those other than 0 are on; and back, as 0 and 1.
+BitMatrix BitsOf(const ByteArray& array, const char* what);
+py::array_t<std::uint8_t> ToBytes(ConstBitView bits);
+
+py::array_t<float> ToArray(Matrix matrix);
+py::array_t<double> ToArray(const std::vector<double>& values);
+// (W, b, mu, log_var), of which the arrays are copies, and back; what follows them is not looked at.
+py::tuple ParametersTuple(const Parameters& parameters);
+Parameters ParametersFrom(const py::tuple& arrays);
+// A read-only array that refers to memory of `owner`.
+py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shape, const py::handle& owner);
+
+// (height, width, channels) or (height, width) of grey images; none: rows are not images.
+ImageShape ShapeOf(const ShapeTuple& shape);
+ShapeTuple ShapeTupleOf(const ImageShape& shape);
+
+// Any object that can be an array; otherwise NumPy's exception.
+py::array ArrayOf(const py::object& object);
+
+// Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.
+// Throws DataError for other dimensions and for numbers that are not finite.
+Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source);
+
+}  // namespace grbm::python

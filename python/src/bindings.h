@@ -1,0 +1,38 @@
+// The parts of the module, one per subject, and what they share.
+#pragma once
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "grbm/core/options.h"
+#include "grbm/store/model_file.h"
+
+namespace grbm::python {
+
+namespace py = pybind11;
+
+void BindErrors(py::module_& m);
+void BindConfig(py::module_& m);
+void BindData(py::module_& m);
+// The class first, so that the signatures of others can name it.
+py::class_<ModelFile, std::shared_ptr<ModelFile>> BindModel(py::module_& m);
+void BindSampler(py::class_<ModelFile, std::shared_ptr<ModelFile>>& model);
+void BindTrain(py::module_& m);
+void BindEvaluate(py::module_& m);
+
+// Settings from a dictionary and back, by their names; unknown ones throw ConfigError.
+void SetFields(std::span<const Field> fields, const py::dict& values, const std::string& where);
+py::dict FieldValues(std::span<const Field> fields);
+void SetField(const Field& field, const py::handle& value, const std::string& where);
+py::object FieldValue(const Field& field);
+
+// `file` with settings of the sampler other than its own. Throws ConfigError where they are wrong or make more units diverge
+// than its own do.
+ModelFile WithSampler(const ModelFile& file, const py::dict& settings);
+
+}  // namespace grbm::python

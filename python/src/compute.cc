@@ -1,0 +1,38 @@
+#include "compute.h"
+
+#include <pybind11/functional.h>
+
+namespace grbm::python {
+
+namespace {
+
+// So often a computation looks: not felt by a hand on the keyboard, nor by a computation that takes microseconds per step.
+constexpr auto kEvery = std::chrono::milliseconds(20);
+
+}  // namespace
+
+Signals::Signals() : thread_(std::this_thread::get_id()), looked_(std::chrono::steady_clock::now()) {}
+
+void Signals::Check() {
+  if (stopped_.load(std::memory_order_relaxed)) throw Stopped();
+  if (std::this_thread::get_id() != thread_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ < kEvery) return;
+  looked_ = now;
+  const py::gil_scoped_acquire acquire;
+  if (PyErr_CheckSignals() == 0) return;
+  raised_ = std::make_exception_ptr(py::error_already_set());
+  stopped_ = true;
+  throw Stopped();
+}
+
+EvaluationProgress Progress(Signals& signals, const ProgressCallback& callback) {
+  return [&signals, &callback](std::string_view part, Index done, Index total) {
+    signals.Check();
+    if (!callback) return;
+    const py::gil_scoped_acquire acquire;
+    (*callback)(std::string(part), done, total);
+  };
+}
+
+}  // namespace grbm::python

@@ -1,0 +1,62 @@
+// Computations without the GIL that Ctrl-C can end.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "grbm/core/parallel.h"
+#include "grbm/evaluate/estimate.h"
+#include "grbm/sampler/sampler.h"
+
+namespace grbm::python {
+
+namespace py = pybind11;
+
+// Looks for signals, on the thread that made it: only Python's main thread hears of them. Check() may be called by any
+// thread, with or without the GIL; after a signal whose handler raised, it throws on all of them.
+class Signals {
+ public:
+  Signals();
+
+  void Check();
+  // Throws what the handler raised. For whoever catches a Stopped.
+  [[noreturn]] void Rethrow() const { std::rethrow_exception(raised_); }
+
+  struct Stopped {};
+
+ private:
+  std::thread::id thread_;
+  std::chrono::steady_clock::time_point looked_;
+  std::atomic<bool> stopped_ = false;
+  std::exception_ptr raised_;
+};
+
+// The result of compute(signals), made without the GIL.
+template <typename Compute>
+auto WithoutGil(const Compute& compute) {
+  Signals signals;
+  const py::gil_scoped_release release;
+  try {
+    return compute(signals);
+  } catch (const Signals::Stopped&) {
+    signals.Rethrow();
+  }
+}
+
+inline SamplerHooks Hooks(Signals& signals) {
+  return {.before_step = [&signals] { signals.Check(); }};
+}
+
+// Tells `callback(part, done, total)`, where there is one, and looks for signals.
+using ProgressCallback = std::optional<std::function<void(std::string, Index, Index)>>;
+EvaluationProgress Progress(Signals& signals, const ProgressCallback& callback);
+
+}  // namespace grbm::python

@@ -1,0 +1,385 @@
+// Models: their parameters, energies and conditionals, in the model's units.
+#include <fmt/core.h>
+#include <pybind11/operators.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "compute.h"
+#include "grbm/core/error.h"
+#include "grbm/evaluate/samples.h"
+#include "grbm/model/energy.h"
+#include "grbm/model/reach.h"
+#include "grbm/train/config.h"
+
+namespace grbm::python {
+
+namespace {
+
+using ModelClass = py::class_<ModelFile, std::shared_ptr<ModelFile>>;
+
+std::vector<float> OptionalVector(const std::optional<FloatArray>& array, const char* what) {
+  return array ? VectorOf(*array, what) : std::vector<float>();
+}
+
+struct Settings {
+  double variance_floor;
+  py::dict sampler;
+  std::optional<FloatArray> mean;
+  std::optional<FloatArray> deviation;
+  ShapeTuple image_shape;
+  std::map<std::string, std::string> provenance;
+};
+
+std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
+  auto file = std::make_shared<ModelFile>(ModelFile{Model(std::move(parameters), s.variance_floor)});
+  SetFields(file->sampler.Fields(), s.sampler, "sampler");
+  CheckOptions(file->sampler);
+  file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation")};
+  CheckStandardization(file->standardization, file->model.visible(), "model");
+  file->image_shape = ShapeOf(s.image_shape);
+  if (file->image_shape.known() && file->image_shape.size() != file->model.visible()) {
+    throw DataError(
+        fmt::format("image_shape: images of {} values, but the model has {} visible units: expected are as many",
+                    file->image_shape.size(), file->model.visible()));
+  }
+  file->provenance = s.provenance;
+  return file;
+}
+
+bool IsNpz(const std::string& path) { return std::filesystem::path(path).extension() == ".npz"; }
+
+std::shared_ptr<ModelFile> Load(const std::string& path) {
+  const py::gil_scoped_release release;
+  return std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
+}
+
+void Save(const ModelFile& file, const std::string& path) {
+  const py::gil_scoped_release release;
+  if (IsNpz(path)) {
+    ExportNpz(path, file);
+  } else {
+    WriteModel(path, file);
+  }
+}
+
+// A parameter as an array that keeps the model alive.
+template <std::span<const float> (Model::*kGet)() const>
+py::array_t<float> ParameterOf(const py::object& self) {
+  const std::span<const float> values = (self.cast<const ModelFile&>().model.*kGet)();
+  return Borrow(values, {std::ssize(values)}, self);
+}
+
+ThreadPool& CheckedPool(ThreadPool& pool, const Model& model, ConstMatrix v) {
+  CheckVisible(model, v, "v");
+  CheckReach(model, v, "v");
+  return pool;
+}
+
+// f(v, pool) of rows of visible units in the model's units.
+template <typename Function>
+auto OfVisible(const ModelFile& file, const FloatArray& v, int threads, const Function& f) {
+  const ConstMatrix rows = RowsOf(v, "v");
+  return WithoutGil([&](Signals&) {
+    ThreadPool pool(threads);
+    return f(rows, CheckedPool(pool, file.model, rows));
+  });
+}
+
+BitMatrix HiddenOf(const ModelFile& file, const ByteArray& h) {
+  BitMatrix bits = BitsOf(h, "h");
+  CheckHidden(file.model, bits, bits.rows(), "h");
+  return bits;
+}
+
+// In place in a copy.
+Matrix Mapped(const ModelFile& file, const FloatArray& rows, void (Standardization::*map)(MutableMatrix) const) {
+  const ConstMatrix given = RowsOf(rows, "rows");
+  if (given.cols() != file.model.visible()) {
+    throw DataError(
+        fmt::format("rows of {} values: the model has {} visible units", given.cols(), file.model.visible()));
+  }
+  Matrix copy(given.rows(), given.cols());
+  CopyRows(given, copy);
+  (file.standardization.*map)(copy);
+  return copy;
+}
+
+void BindParameters(ModelClass& model) {
+  model
+      .def_property_readonly(
+          "visible", [](const ModelFile& f) { return f.model.visible(); }, "How many visible units.")
+      .def_property_readonly(
+          "hidden", [](const ModelFile& f) { return f.model.hidden(); }, "How many hidden units.")
+      .def_property_readonly(
+          "W",
+          [](const py::object& self) {
+            const Parameters& p = self.cast<const ModelFile&>().model.parameters();
+            return Borrow(p.W.values(), {p.W.rows(), p.W.cols()}, self);
+          },
+          "Weights, visible × hidden: the model's own memory, read-only.")
+      .def_property_readonly("b", &ParameterOf<&Model::b>, "Biases of the hidden units.")
+      .def_property_readonly("mu", &ParameterOf<&Model::mu>, "Means of the visible units.")
+      .def_property_readonly("log_var", &ParameterOf<&Model::log_var>, "Logarithms of the variances.")
+      .def_property_readonly("variance", &ParameterOf<&Model::variance>, "Variances of the visible units.")
+      .def_property_readonly(
+          "variance_floor", [](const ModelFile& f) { return f.model.variance_floor(); },
+          "Variances are kept at or above this.")
+      .def_property_readonly(
+          "mean",
+          [](const py::object& self) {
+            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.mean;
+            return Borrow(values, {std::ssize(values)}, self);
+          },
+          "Of the standardisation: the data's value that is 0 in the model's units; empty: as they are.")
+      .def_property_readonly(
+          "deviation",
+          [](const py::object& self) {
+            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.deviation;
+            return Borrow(values, {std::ssize(values)}, self);
+          },
+          "Of the standardisation: how many of the data's units are 1; empty: as they are.")
+      .def_property_readonly(
+          "image_shape", [](const ModelFile& f) { return ShapeTupleOf(f.image_shape); },
+          "Height, width and channels; None where rows are not images.")
+      .def_property_readonly(
+          "sampler",
+          [](const ModelFile& f) {
+            SamplerOptions options = f.sampler;
+            return FieldValues(options.Fields());
+          },
+          "Settings of the sampler, by their names in the section [sampler].")
+      .def_property_readonly(
+          "provenance", [](const ModelFile& f) { return f.provenance; }, "Where the model comes from.");
+}
+
+void BindConditionals(ModelClass& model) {
+  model
+      .def(
+          "energy",
+          [](const ModelFile& f, const FloatArray& v, const ByteArray& h, int threads) {
+            const BitMatrix bits = HiddenOf(f, h);
+            return ToArray(OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              return Energies(f.model, rows, bits, pool);
+            }));
+          },
+          py::arg("v"), py::arg("h"), py::arg("threads") = 0, R"(E(v, h) of each row. v and h are in the model's units.
+
+>>> model = grbm.Model.initial(3, 2)
+>>> model.energy(np.zeros((1, 3)), [[0, 0]]) == 0
+array([ True])
+)")
+      .def(
+          "marginal_energy",
+          [](const ModelFile& f, const FloatArray& v, int threads) {
+            return ToArray(OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              return MarginalEnergies(f.model, rows, pool);
+            }));
+          },
+          py::arg("v"), py::arg("threads") = 0,
+          R"(The energy of v alone, with the hidden units summed out: exp(-it) is the density but for its constant.
+
+>>> model = grbm.Model.initial(3, 2)
+>>> bool(np.isclose(model.marginal_energy(np.zeros((1, 3)))[0], -2 * np.log(2)))
+True
+)")
+      .def(
+          "hidden_probabilities",
+          [](const ModelFile& f, const FloatArray& v, double temperature, int threads) {
+            return ToArray(OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              return HiddenProbabilities(f.model, rows, pool, temperature);
+            }));
+          },
+          py::arg("v"), py::arg("temperature") = 1.0, py::arg("threads") = 0, R"(p(h = 1 | v): rows × hidden.
+
+>>> grbm.Model.initial(3, 2).hidden_probabilities(np.zeros((1, 3)))
+array([[0.5, 0.5]], dtype=float32)
+)")
+      .def(
+          "sample_hidden",
+          [](const ModelFile& f, const FloatArray& v, std::uint64_t seed, std::uint64_t step, double temperature,
+             int threads) {
+            const BitMatrix bits = OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              return SampleHidden(f.model, rows, {Stream(seed, Purpose::kHidden), step, 0}, pool, temperature);
+            });
+            return ToBytes(bits);
+          },
+          py::arg("v"), py::arg("seed") = 1, py::arg("step") = 0, py::arg("temperature") = 1.0, py::arg("threads") = 0,
+          R"(h ~ p(h | v), as 0 and 1. The seed, the step and the row fix every draw.
+
+>>> grbm.Model.initial(3, 2).sample_hidden(np.zeros((4, 3))).shape
+(4, 2)
+)")
+      .def(
+          "sample_visible",
+          [](const ModelFile& f, const ByteArray& h, std::uint64_t seed, std::uint64_t step, int threads) {
+            const BitMatrix bits = HiddenOf(f, h);
+            return ToArray(WithoutGil([&](Signals&) {
+              ThreadPool pool(threads);
+              return SampleVisible(f.model, bits, {Stream(seed, Purpose::kVisible), step, 0}, pool);
+            }));
+          },
+          py::arg("h"), py::arg("seed") = 1, py::arg("step") = 0, py::arg("threads") = 0,
+          R"(v ~ p(v | h), in the model's units.
+
+>>> grbm.Model.initial(3, 2).sample_visible([[0, 1]]).shape
+(1, 3)
+)")
+      .def(
+          "visible_mean",
+          [](const ModelFile& f, const FloatArray& h, int threads) {
+            const ConstMatrix rows = RowsOf(h, "h");
+            if (rows.cols() != f.model.hidden()) {
+              throw DataError(
+                  fmt::format("h: {} columns, but the model has {} hidden units", rows.cols(), f.model.hidden()));
+            }
+            return ToArray(WithoutGil([&](Signals&) {
+              ThreadPool pool(threads);
+              return VisibleMean(f.model, rows, pool);
+            }));
+          },
+          py::arg("h"), py::arg("threads") = 0,
+          R"(mu + W h, the mean of the visible units given hidden states, or given probabilities of them; in the model's units.
+
+>>> model = grbm.Model.initial(3, 2)
+>>> bool(np.allclose(model.visible_mean([[1, 0]])[0], model.W[:, 0]))
+True
+)")
+      .def(
+          "standardize",
+          [](const ModelFile& f, const FloatArray& rows) { return ToArray(Mapped(f, rows, &Standardization::Apply)); },
+          py::arg("rows"), R"(Rows from the data's own units to the model's.
+
+>>> grbm.Model.initial(2, 1).standardize([[3, 4]])
+array([[3., 4.]], dtype=float32)
+)")
+      .def(
+          "unstandardize",
+          [](const ModelFile& f, const FloatArray& rows) { return ToArray(Mapped(f, rows, &Standardization::Invert)); },
+          py::arg("rows"), R"(Rows from the model's units to the data's own.
+
+>>> grbm.Model.initial(2, 1).unstandardize([[3, 4]])
+array([[3., 4.]], dtype=float32)
+)");
+}
+
+py::tuple StateOf(const py::object& self) {
+  const auto& f = self.cast<const ModelFile&>();
+  const auto get = [&](const char* name) { return self.attr(name); };
+  return py::make_tuple(get("W"), get("b"), get("mu"), get("log_var"), f.model.variance_floor(), get("sampler"),
+                        get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance);
+}
+
+std::shared_ptr<ModelFile> FromState(const py::tuple& state) {
+  if (state.size() != 10) throw DataError("model: a pickle of another version");
+  return Make(ParametersFrom(state),
+              {state[4].cast<double>(), state[5], state[6].cast<FloatArray>(), state[7].cast<FloatArray>(),
+               state[8].cast<ShapeTuple>(), state[9].cast<std::map<std::string, std::string>>()});
+}
+
+}  // namespace
+
+ModelFile WithSampler(const ModelFile& file, const py::dict& settings) {
+  ModelFile result = file;
+  SetFields(result.sampler.Fields(), settings, "sampler");
+  CheckOptions(result.sampler);
+  if (CheckStability(file.model, result.sampler).unstable > CheckStability(file.model, file.sampler).unstable) {
+    RequireStable(file.model, result.sampler);
+  }
+  return result;
+}
+
+ModelClass BindModel(py::module_& m) {
+  ModelClass model(m, "Model",
+                   R"(A model with all that is needed to draw samples from it: parameters, sampler, standardisation.
+
+A model never changes. Energies and conditionals take rows in the model's units, in which data have mean 0 and deviation 1;
+sample, encode, reconstruct and inpaint those in the data's own units.
+
+>>> model = grbm.Model(W=np.zeros((3, 2)), b=np.zeros(2), mu=np.ones(3), log_var=np.zeros(3))
+>>> model
+Model(visible=3, hidden=2)
+>>> model.mu
+array([1., 1., 1.], dtype=float32)
+)");
+  model
+      .def(py::init([](const FloatArray& W, const FloatArray& b, const FloatArray& mu, const FloatArray& log_var,
+                       double variance_floor, const py::dict& sampler, const std::optional<FloatArray>& mean,
+                       const std::optional<FloatArray>& deviation, const ShapeTuple& image_shape,
+                       const std::map<std::string, std::string>& provenance) {
+             return Make(ParametersFrom(py::make_tuple(W, b, mu, log_var)),
+                         {variance_floor, sampler, mean, deviation, image_shape, provenance});
+           }),
+           py::arg("W"), py::arg("b"), py::arg("mu"), py::arg("log_var"),
+           py::arg("variance_floor") = Model::kDefaultVarianceFloor, py::arg("sampler") = py::dict(),
+           py::arg("mean") = py::none(), py::arg("deviation") = py::none(), py::arg("image_shape") = py::none(),
+           py::arg("provenance") = std::map<std::string, std::string>())
+      .def_static(
+          "initial",
+          [](Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {
+            if (visible < 1 || hidden < 1)
+              throw ConfigError("model: at least one visible and one hidden unit is needed");
+            return std::make_shared<ModelFile>(
+                ModelFile{Model::Initial(visible, hidden, seed, initial_variance, variance_floor)});
+          },
+          py::arg("visible"), py::arg("hidden"), py::arg("seed") = 1, py::arg("initial_variance") = 1.0,
+          py::arg("variance_floor") = Model::kDefaultVarianceFloor, R"(The start of training: small random weights.
+
+>>> grbm.Model.initial(784, 16, seed=3)
+Model(visible=784, hidden=16)
+)")
+      .def_static("load", &Load, py::arg("path"), R"(A model file: .safetensors or .npz.
+
+>>> path = os.path.join(folder, "model.safetensors")
+>>> grbm.Model.initial(3, 2).save(path)
+>>> grbm.Model.load(path)
+Model(visible=3, hidden=2)
+)")
+      .def("save", &Save, py::arg("path"), R"(Writes a model file, .safetensors or .npz, which the program reads, too.
+
+>>> grbm.Model.initial(3, 2).save(os.path.join(folder, "model.npz"))
+)")
+      .def(
+          "tempered",
+          [](const ModelFile& f, double temperature) {
+            if (!(temperature > 0)) throw ConfigError("temperature: allowed is a number above 0");
+            ModelFile result = f;
+            result.model = f.model.Tempered(temperature);
+            return std::make_shared<ModelFile>(std::move(result));
+          },
+          py::arg("temperature"), R"(The model of exp(-E/temperature).
+
+>>> grbm.Model.initial(3, 2).tempered(4).variance
+array([4., 4., 4.], dtype=float32)
+)")
+      .def(
+          "with_sampler",
+          [](const ModelFile& f, const py::kwargs& settings) {
+            return std::make_shared<ModelFile>(WithSampler(f, settings));
+          },
+          R"(The same model with other settings of its sampler.
+
+>>> grbm.Model.initial(3, 2).with_sampler(method="gibbs", steps=7).sampler["steps"]
+7
+)")
+      .def("__eq__",
+           [](const ModelFile& a, const ModelFile& b) {
+             return a.model.parameters() == b.model.parameters() &&
+                    a.model.variance_floor() == b.model.variance_floor() && a.sampler == b.sampler &&
+                    a.standardization == b.standardization && a.image_shape == b.image_shape &&
+                    a.provenance == b.provenance;
+           })
+      .def("__repr__",
+           [](const ModelFile& f) {
+             return fmt::format("Model(visible={}, hidden={})", f.model.visible(), f.model.hidden());
+           })
+      .def(py::pickle(&StateOf, &FromState));
+  BindParameters(model);
+  BindConditionals(model);
+  return model;
+}
+
+}  // namespace grbm::python

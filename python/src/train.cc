@@ -1,0 +1,247 @@
+// Training.
+#include <fmt/core.h>
+#include <pybind11/functional.h>
+
+#include <utility>
+
+#include "arrays.h"
+#include "bindings.h"
+#include "compute.h"
+#include "grbm/core/error.h"
+#include "grbm/train/data_trainer.h"
+#include "grbm/train/run.h"
+#include "hooks.h"
+#include "train/metrics_file.h"
+#include "train/watch.h"
+
+namespace grbm::python {
+
+namespace {
+
+// Called with a line of metrics.jsonl after every update; true ends the run.
+using LineCallback = std::optional<std::function<py::object(std::string)>>;
+using WarningCallback = std::optional<std::function<void(std::string)>>;
+
+bool Tell(const LineCallback& callback, const UpdateMetrics& metrics) {
+  if (!callback) return false;
+  const py::gil_scoped_acquire acquire;
+  const py::object answer = (*callback)(MetricsLine(metrics, {}));
+  return !answer.is_none() && answer.cast<bool>();
+}
+
+void Warn(const WarningCallback& callback, const std::string& text) {
+  if (!callback) return;
+  const py::gil_scoped_acquire acquire;
+  (*callback)(text);
+}
+
+py::tuple StateTuple(const TrainState& s) {
+  py::list moments;
+  for (const Parameters& p : s.moments) moments.append(ParametersTuple(p));
+  py::object chains = py::none();
+  if (s.chains) chains = py::make_tuple(s.chains->first, ToArray(s.chains->visible), ToBytes(s.chains->hidden));
+  py::object offsets = py::none();
+  if (s.offsets) offsets = py::make_tuple(s.offsets->visible, s.offsets->hidden);
+  return py::make_tuple(s.updates, ParametersTuple(s.parameters), moments, chains, offsets);
+}
+
+TrainState StateFrom(const py::tuple& t) {
+  TrainState s;
+  s.updates = t[0].cast<std::uint64_t>();
+  s.parameters = ParametersFrom(t[1]);
+  for (const py::handle& p : t[2]) s.moments.push_back(ParametersFrom(p.cast<py::tuple>()));
+  if (!t[3].is_none()) {
+    const auto c = t[3].cast<py::tuple>();
+    const auto visible = c[1].cast<FloatArray>();
+    const ConstMatrix rows = RowsOf(visible, "chains");
+    Matrix copy(rows.rows(), rows.cols());
+    CopyRows(rows, copy);
+    s.chains = Chains{c[0].cast<std::uint32_t>(), std::move(copy), BitsOf(c[2].cast<ByteArray>(), "chains")};
+  }
+  if (!t[4].is_none()) {
+    const auto o = t[4].cast<py::tuple>();
+    s.offsets = Offsets{o[0].cast<std::vector<float>>(), o[1].cast<std::vector<float>>()};
+  }
+  return s;
+}
+
+py::tuple StatisticsTuple(const DataStatistics& s) {
+  return py::make_tuple(s.standardization.mean, s.standardization.deviation, s.units.mean, s.units.deviation);
+}
+
+DataStatistics StatisticsFrom(const py::tuple& t) {
+  const auto vector = [&](std::size_t i) { return t[i].cast<std::vector<float>>(); };
+  return {{vector(0), vector(1)}, {vector(2), vector(3)}};
+}
+
+// Training in memory, update by update.
+class PythonTrainer {
+ public:
+  PythonTrainer(const Config& config, const Dataset& data, std::uint64_t seed, int threads, PythonStep step,
+                const std::optional<DataStatistics>& statistics)
+      : config_(config), step_(std::move(step)), like_{Model(Parameters(1, 1))}, pool_(threads) {
+    SamplerHooks hooks = {.before_step = [this] {
+      if (Signals* const signals = signals_) signals->Check();
+    }};
+    if (step_) {
+      hooks.step = [this](const Model& model, Chains& chains, std::uint64_t number) {
+        Hooks(*signals_.load(), step_, like_).step(model, chains, number);
+      };
+    }
+    const py::gil_scoped_release release;
+    trainer_.emplace(config_, data, seed, pool_, hooks, statistics);
+    like_ = trainer_->File();
+  }
+
+  // True at the end, false after `most` updates (0: no limit), or where the callback said so.
+  bool Run(std::uint64_t most, const LineCallback& on_update, const WarningCallback& on_warning) {
+    Trainer& trainer = trainer_->trainer();
+    const LogSchedule schedule = MakeLogSchedule(config_, trainer.total_updates());
+    Watch watch(config_.model, config_.sampler);
+    return WithoutGil([&](Signals& signals) {
+      const Listening listening(*this, signals);
+      for (std::uint64_t made = 0; most > 0 ? made < most : !trainer.done(); ++made) {
+        const UpdateMetrics metrics = trainer.Update();
+        if (schedule.Logs(metrics.update)) lines_.push_back(MetricsLine(metrics, {}));
+        for (const std::string& text : watch.See(metrics)) Warn(on_warning, text);
+        if (Tell(on_update, metrics)) break;
+        signals.Check();
+      }
+      return trainer.done();
+    });
+  }
+
+  std::shared_ptr<ModelFile> File() const { return std::make_shared<ModelFile>(trainer_->File()); }
+  Trainer& trainer() { return trainer_->trainer(); }
+  const DataStatistics& statistics() const { return trainer_->statistics(); }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  // Chains look for signals while Run() does.
+  struct Listening {
+    Listening(PythonTrainer& t, Signals& signals) : trainer(t) {
+      if (trainer.signals_ != nullptr) throw ConfigError("trainer: it runs already, on another thread");
+      trainer.signals_ = &signals;
+    }
+    ~Listening() { trainer.signals_ = nullptr; }
+    Listening(const Listening&) = delete;
+    Listening& operator=(const Listening&) = delete;
+    PythonTrainer& trainer;
+  };
+
+  Config config_;
+  PythonStep step_;
+  ModelFile like_;
+  ThreadPool pool_;
+  std::atomic<Signals*> signals_ = nullptr;
+  std::optional<DataTrainer> trainer_;
+  std::vector<std::string> lines_;  // as in metrics.jsonl
+};
+
+// A run in a folder, told to Python. After a signal it stops with a checkpoint; the exception comes later.
+class PythonObserver : public RunObserver {
+ public:
+  PythonObserver(Signals& signals, const LineCallback& on_update, const WarningCallback& on_warning)
+      : signals_(signals), on_update_(on_update), on_warning_(on_warning) {}
+
+  void OnUpdate(const UpdateMetrics& metrics) override {
+    try {
+      stop_ = Tell(on_update_, metrics);
+    } catch (...) {  // Ctrl-C amid the callback among others: first the checkpoint
+      stop_ = true;
+      raised = std::current_exception();
+    }
+  }
+  void OnWarning(const std::string& text) override { Warn(on_warning_, text); }
+  bool ShouldStop() override {
+    try {
+      signals_.Check();
+    } catch (const Signals::Stopped&) {
+      stop_ = interrupted = true;
+    }
+    return stop_;
+  }
+
+  bool interrupted = false;
+  std::exception_ptr raised;  // by a callback
+
+ private:
+  Signals& signals_;
+  const LineCallback& on_update_;
+  const WarningCallback& on_warning_;
+  bool stop_ = false;
+};
+
+bool RunInFolder(const Config& config, const std::string& folder, std::uint64_t seed, bool resume, int threads,
+                 const LineCallback& on_update, const WarningCallback& on_warning) {
+  return WithoutGil([&](Signals& signals) {
+    ThreadPool pool(threads);
+    PythonObserver observer(signals, on_update, on_warning);
+    const bool finished = TrainRun({config, seed, folder, resume}, pool, observer);
+    if (observer.raised) std::rethrow_exception(observer.raised);
+    if (observer.interrupted) throw Signals::Stopped();
+    return finished;
+  });
+}
+
+}  // namespace
+
+void BindTrain(py::module_& m) {
+  py::class_<TrainState>(m, "TrainState", "Everything that training changes; it can be pickled.")
+      .def(py::pickle(&StateTuple, &StateFrom))
+      .def_readonly("updates", &TrainState::updates, "How many were made.");
+  py::class_<DataStatistics>(m, "DataStatistics", "What training takes from the data as a whole; it can be pickled.")
+      .def(py::pickle(&StatisticsTuple, &StatisticsFrom));
+
+  py::class_<PythonTrainer>(
+      m, "Trainer",
+      R"(Training in memory, as long as is wanted at a time. The data are standardised batch by batch, and never copied.
+
+>>> config = grbm.Config.preset("gmm-iso")
+>>> trainer = grbm.Trainer(config, grbm.Dataset.load("gmm-iso"), seed=1)
+>>> trainer.run(10)
+False
+>>> trainer.updates, trainer.model().provenance["updates"]
+(10, '10')
+)")
+      .def(py::init<const Config&, const Dataset&, std::uint64_t, int, PythonStep, std::optional<DataStatistics>>(),
+           py::arg("config"), py::arg("data"), py::arg("seed") = 1, py::arg("threads") = 0,
+           py::arg("step") = py::none(), py::arg("statistics") = py::none())
+      .def(
+          "run", &PythonTrainer::Run, py::arg("most") = 0, py::arg("on_update") = py::none(),
+          py::arg("on_warning") = py::none(),
+          R"(Makes updates, at most so many (0: to the end). on_update is given a line of metrics.jsonl after each, and ends the run where it
+returns True; on_warning texts. Ctrl-C ends it between two steps of the chains: the model is then that of the last update.
+
+>>> config = grbm.Config.preset("gmm-iso")
+>>> config["train.epochs"] = 0.1
+>>> grbm.Trainer(config, grbm.Dataset.load("gmm-iso")).run()
+True
+)")
+      .def("model", &PythonTrainer::File, "The model as it is now.")
+      .def(
+          "state", [](PythonTrainer& t) { return t.trainer().State(); }, "All that a trainer needs to go on.")
+      .def(
+          "restore", [](PythonTrainer& t, const TrainState& state) { t.trainer().Restore(state); }, py::arg("state"),
+          "Goes on from there.")
+      .def_property_readonly(
+          "updates", [](PythonTrainer& t) { return t.trainer().updates(); }, "Made so far.")
+      .def_property_readonly(
+          "total_updates", [](PythonTrainer& t) { return t.trainer().total_updates(); }, "Of the whole training.")
+      .def_property_readonly(
+          "statistics", [](const PythonTrainer& t) { return t.statistics(); }, "What was taken from the data.")
+      .def_property_readonly("lines", &PythonTrainer::lines, "Metrics so far, as in metrics.jsonl.");
+
+  m.def("train_in_folder", &RunInFolder, py::arg("config"), py::arg("folder"), py::arg("seed") = 1,
+        py::arg("resume") = false, py::arg("threads") = 0, py::arg("on_update") = py::none(),
+        py::arg("on_warning") = py::none(), "A run in a folder, as `grbm train` makes it; true at its end.");
+  m.def(
+      "read_run",
+      [](const std::string& folder) {
+        const RunRequest request = ReadRun(folder);
+        return std::pair(request.config, request.seed);
+      },
+      py::arg("folder"), "Settings and seed of the run in a folder.");
+}
+
+}  // namespace grbm::python

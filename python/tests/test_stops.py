@@ -1,0 +1,144 @@
+"""Ctrl-C, threads, memory: what a long life in a notebook asks for."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import grbm
+
+
+def interrupt_after(seconds):
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+# One update of it takes longer than the tests wait.
+SLOW = dict(n_hidden=512, steps=100_000, batch_size=100, epochs=1, random_state=1)
+
+
+def test_ctrl_c_stops_a_fit_amid_an_update_and_leaves_a_model(X):
+    rbm = grbm.GaussianBernoulliRBM(**SLOW)
+    interrupt_after(0.5)
+    start = time.monotonic()
+    with pytest.warns(UserWarning, match="interrupted"):
+        rbm.fit(X)
+    assert time.monotonic() - start < 5
+    assert rbm.n_updates_ == 0 and rbm.transform(X).shape == (400, 512)
+
+
+def test_ctrl_c_between_updates_keeps_those_that_were_made(X):
+    rbm = grbm.GaussianBernoulliRBM(n_hidden=64, steps=20, epochs=1e6, random_state=1)
+    interrupt_after(0.5)
+    with pytest.warns(UserWarning, match="interrupted"):
+        rbm.fit(X)
+    made = rbm.n_updates_
+    assert made > 0
+    alone = grbm.GaussianBernoulliRBM(
+        n_hidden=64, steps=20, epochs=1e6, random_state=1, callbacks=[lambda metrics: metrics["update"] == made]
+    ).fit(X)
+    assert alone.model_ == rbm.model_
+
+
+def test_ctrl_c_stops_sampling_and_likelihoods():
+    for call in (
+        lambda: grbm.Model.initial(200, 200).sample(100, steps=10**8),
+        lambda: grbm.log_partition(grbm.Model.initial(200, 200), temperatures=10**5),
+        lambda: grbm.Model.initial(200, 200).sample(10, steps=10**8, step=grbm.Gibbs().hook(1)),
+    ):
+        interrupt_after(0.3)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        assert time.monotonic() - start < 5
+
+
+def test_ctrl_c_stops_a_run_in_a_folder_with_a_checkpoint(tmp_path):
+    interrupt_after(0.5)
+    with pytest.warns(UserWarning, match="resume"):
+        run = grbm.train("gmm-iso", settings={"train.epochs": 1e6}, out=tmp_path / "run", progress=False)
+    assert not run.finished and int(run.model.provenance["updates"]) > 0
+
+
+def test_two_threads_fit_at_once(X):
+    alone = grbm.GaussianBernoulliRBM(n_hidden=64, steps=20, epochs=20, random_state=1).fit(X).model_
+    models, others = [], []
+
+    def fit():
+        models.append(grbm.GaussianBernoulliRBM(n_hidden=64, steps=20, epochs=20, random_state=1).fit(X).model_)
+
+    threads = [threading.Thread(target=fit) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        others.append(time.monotonic())  # the interpreter is free meanwhile
+        time.sleep(0.001)
+    assert len(models) == 3 and all(model == alone for model in models)
+    assert len(others) > 5 and max(np.diff(others)) < 1
+
+
+def test_the_gil_is_released_in_computation():
+    model = grbm.Model.initial(300, 300)
+    ticks = []
+    stop = threading.Event()
+
+    def tick():
+        while not stop.wait(0.002):
+            ticks.append(1)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    model.sample(200, steps=300)
+    stop.set()
+    thread.join()
+    assert len(ticks) > 10
+
+
+def in_a_process(code):
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout.split()
+
+
+MEMORY = """
+import numpy as np, grbm
+def memory(name):
+    lines = dict(line.split(":") for line in open("/proc/self/status") if ":" in line)
+    return int(lines[name].split()[0]) / 1024
+"""
+
+
+def test_a_thousand_fits_hold_memory_steady():
+    growth = in_a_process(MEMORY + """
+X = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
+def fit():
+    rbm = grbm.GaussianBernoulliRBM(n_hidden=30, steps=2, epochs=1, random_state=1).fit(X)
+    rbm.transform(X), rbm.sample(3, steps=2), rbm.sample(3, steps=2, return_chain=True), rbm.reconstruct(X)
+for _ in range(200):
+    fit()
+before = memory("VmRSS")
+for _ in range(1000):
+    fit()
+print(memory("VmRSS") - before)
+""")  # fmt: skip
+    assert float(growth[0]) < 8  # MiB; one leaked copy of X per fit would be 15
+
+
+def test_a_fit_takes_no_second_copy_of_the_data():
+    growth, size = in_a_process(MEMORY + """
+X = np.zeros((60000, 784), np.float32)
+rng = np.random.default_rng(0)
+for block in X.reshape(60, 1000, 784):
+    block[:] = rng.random(block.shape, np.float32)
+grbm.GaussianBernoulliRBM(n_hidden=64, steps=2, epochs=0.01).fit(X[:1000])
+open("/proc/self/clear_refs", "w").write("5")  # the peak begins anew
+before = memory("VmRSS")
+rbm = grbm.GaussianBernoulliRBM(n_hidden=64, steps=2, epochs=0.02).fit(X)
+rbm.transform(X[:30000])
+print(memory("VmHWM") - before, X.nbytes / 2**20)
+""")  # fmt: skip
+    assert float(growth) < 0.25 * float(size), (growth, size)
