@@ -114,20 +114,6 @@ void AddSet(Command command, std::vector<std::string>& assignments) {
       .OneEach();
 }
 
-namespace {
-
-// What is set of the sampler holds for samples, too, whatever the file says of them.
-void FollowSampler(GenerateOptions& generate, std::string_view key) {
-  GenerateOptions as_in_training;
-  const std::vector<Field> fields = generate.Fields();
-  const std::vector<Field> plain = as_in_training.Fields();
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (fields[f].name == key) Assign(fields[f], Value(plain[f]), "--set");
-  }
-}
-
-}  // namespace
-
 ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {
   ModelFile file = ReadModel(path);
   ApplySet(file, path, assignments);
@@ -148,8 +134,9 @@ void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::s
     }
     SetOption(config, assignment);
     if (assignment.starts_with(kSampler)) {
-      FollowSampler(config.generate,
-                    std::string_view(assignment).substr(0, assignment.find('=')).substr(kSampler.size()));
+      // What is set of the sampler holds for samples, too, whatever the file says of them.
+      config.generate.FollowTraining(
+          std::string_view(assignment).substr(0, assignment.find('=')).substr(kSampler.size()));
     }
   }
   CheckOptions(config.sampler);

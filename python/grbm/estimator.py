@@ -24,6 +24,9 @@ _RENAMED = {
     "sampler": "sampler.method",
     "generate_steps": "generate.steps",
     "generate_step_size": "generate.step_size",
+    "generate_temperature": "generate.temperature",
+    "generate_proposal_temperature": "generate.proposal_temperature",
+    "generate_final": "generate.final",
 }
 # Parameters that are not settings of a configuration.
 _OWN = ("image_shape", "output", "callbacks", "random_state", "n_jobs", "verbose")
@@ -66,7 +69,8 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
 
     - `n_hidden`: model.hidden, the number of hidden units
     - `sampler`: sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python
-    - `generate_steps`, `generate_step_size`: generate.steps, generate.step_size, of chains that draw samples
+    - `generate_steps`, `generate_step_size`, `generate_temperature`, `generate_proposal_temperature`, `generate_final`: of
+      the section [generate], of chains that draw samples
     - `image_shape`: (height, width) or (height, width, channels) where rows are images
     - `output`: what transform gives: "probability", or "bits", drawn and packed into uint8 as np.packbits does it
     - `callbacks`: functions that are given the metrics of every update; one that returns True ends training
@@ -96,6 +100,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         step_size: float = 0.04,
         step_scale: str = "mean",
         temperature: float = 1.0,
+        proposal_temperature: float = 0.0,
         anneal: bool = True,
         adjust: str = "none",
         adjust_after: int = 0,
@@ -128,6 +133,9 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         noise: float = 0.0,
         generate_steps: int = 0,
         generate_step_size: float = 0.0,
+        generate_temperature: float = 0.0,
+        generate_proposal_temperature: float = 0.0,
+        generate_final: str = "auto",
         image_shape: Sequence[int] | None = None,
         output: str = "probability",
         callbacks: Iterable[Callback] | None = None,
@@ -142,6 +150,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.step_size = step_size
         self.step_scale = step_scale
         self.temperature = temperature
+        self.proposal_temperature = proposal_temperature
         self.anneal = anneal
         self.adjust = adjust
         self.adjust_after = adjust_after
@@ -174,6 +183,9 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.noise = noise
         self.generate_steps = generate_steps
         self.generate_step_size = generate_step_size
+        self.generate_temperature = generate_temperature
+        self.generate_proposal_temperature = generate_proposal_temperature
+        self.generate_final = generate_final
         self.image_shape = image_shape
         self.output = output
         self.callbacks = callbacks

@@ -35,11 +35,10 @@ PartitionFunction Partition(const ModelFile& file, const AisOptions& options, in
   }
   return WithoutGil([&](Signals& signals) {
     ThreadPool pool(threads);
-    const Model law = file.Tempered();
     Chains chains = NoiseChains(file.model, options.chains, options.seed, pool);
     Sampler sampler(file.model, file.sampler, pool, OnUnstable::kAllow, Hooks(signals));
     sampler.Run(chains, {.seed = options.seed});
-    return ComputePartition(law, chains.visible, options, pool, Progress(signals, progress));
+    return ComputePartition(file.law(), chains.visible, options, pool, Progress(signals, progress));
   });
 }
 
@@ -48,7 +47,7 @@ std::vector<double> RowLikelihoods(const ModelFile& file, const FloatArray& rows
   return WithoutGil([&](Signals&) {
     ThreadPool pool(threads);
     CheckVisible(file.model, view, "X");
-    return LogLikelihoods(file.Tempered(), file.standardization, view, log_partition, pool);
+    return LogLikelihoods(file.law(), file.standardization, view, log_partition, pool);
   });
 }
 

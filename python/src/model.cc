@@ -28,6 +28,7 @@ std::vector<float> OptionalVector(const std::optional<FloatArray>& array, const 
 struct Settings {
   double variance_floor;
   py::dict sampler;
+  py::dict generate;
   std::optional<FloatArray> mean;
   std::optional<FloatArray> deviation;
   ShapeTuple image_shape;
@@ -38,6 +39,8 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
   auto file = std::make_shared<ModelFile>(ModelFile{Model(std::move(parameters), s.variance_floor)});
   SetFields(file->sampler.Fields(), s.sampler, "sampler");
   CheckOptions(file->sampler);
+  SetFields(file->generate.Fields(), s.generate, "generate");
+  CheckGeneration(file->generate, file->sampler);
   file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation")};
   CheckStandardization(file->standardization, file->model.visible(), "model");
   file->image_shape = ShapeOf(s.image_shape);
@@ -151,7 +154,14 @@ void BindParameters(ModelClass& model) {
             SamplerOptions options = f.sampler;
             return FieldValues(options.Fields());
           },
-          "Settings of the sampler, by their names in the section [sampler].")
+          "Settings of the sampler that the model was trained by, by their names in the section [sampler].")
+      .def_property_readonly(
+          "generate",
+          [](const ModelFile& f) {
+            GenerateOptions options = f.generate;
+            return FieldValues(options.Fields());
+          },
+          "How samples are drawn where that is not as in training, by the names in the section [generate].")
       .def_property_readonly(
           "provenance", [](const ModelFile& f) { return f.provenance; }, "Where the model comes from.");
 }
@@ -270,14 +280,14 @@ py::tuple StateOf(const py::object& self) {
   const auto& f = self.cast<const ModelFile&>();
   const auto get = [&](const char* name) { return self.attr(name); };
   return py::make_tuple(get("W"), get("b"), get("mu"), get("log_var"), f.model.variance_floor(), get("sampler"),
-                        get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance);
+                        get("generate"), get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance);
 }
 
 std::shared_ptr<ModelFile> FromState(const py::tuple& state) {
-  if (state.size() != 10) throw DataError("model: a pickle of another version");
+  if (state.size() != 11) throw DataError("model: a pickle of another version");
   return Make(ParametersFrom(state),
-              {state[4].cast<double>(), state[5], state[6].cast<FloatArray>(), state[7].cast<FloatArray>(),
-               state[8].cast<ShapeTuple>(), state[9].cast<std::map<std::string, std::string>>()});
+              {state[4].cast<double>(), state[5], state[6], state[7].cast<FloatArray>(), state[8].cast<FloatArray>(),
+               state[9].cast<ShapeTuple>(), state[10].cast<std::map<std::string, std::string>>()});
 }
 
 }  // namespace
@@ -285,9 +295,12 @@ std::shared_ptr<ModelFile> FromState(const py::tuple& state) {
 ModelFile WithSampler(const ModelFile& file, const py::dict& settings) {
   ModelFile result = file;
   SetFields(result.sampler.Fields(), settings, "sampler");
+  for (const auto& [name, value] : settings) result.generate.FollowTraining(name.cast<std::string>());
   CheckOptions(result.sampler);
-  if (CheckStability(file.model, result.sampler).unstable > CheckStability(file.model, file.sampler).unstable) {
-    RequireStable(file.model, result.sampler);
+  CheckGeneration(result.generate, result.sampler);
+  const SamplerOptions drawn = result.generation();
+  if (CheckStability(file.model, drawn).unstable > CheckStability(file.model, file.generation()).unstable) {
+    RequireStable(file.model, drawn);
   }
   return result;
 }
@@ -307,16 +320,16 @@ array([1., 1., 1.], dtype=float32)
 )");
   model
       .def(py::init([](const FloatArray& W, const FloatArray& b, const FloatArray& mu, const FloatArray& log_var,
-                       double variance_floor, const py::dict& sampler, const std::optional<FloatArray>& mean,
-                       const std::optional<FloatArray>& deviation, const ShapeTuple& image_shape,
-                       const std::map<std::string, std::string>& provenance) {
+                       double variance_floor, const py::dict& sampler, const py::dict& generate,
+                       const std::optional<FloatArray>& mean, const std::optional<FloatArray>& deviation,
+                       const ShapeTuple& image_shape, const std::map<std::string, std::string>& provenance) {
              return Make(ParametersFrom(py::make_tuple(W, b, mu, log_var)),
-                         {variance_floor, sampler, mean, deviation, image_shape, provenance});
+                         {variance_floor, sampler, generate, mean, deviation, image_shape, provenance});
            }),
            py::arg("W"), py::arg("b"), py::arg("mu"), py::arg("log_var"),
            py::arg("variance_floor") = Model::kDefaultVarianceFloor, py::arg("sampler") = py::dict(),
-           py::arg("mean") = py::none(), py::arg("deviation") = py::none(), py::arg("image_shape") = py::none(),
-           py::arg("provenance") = std::map<std::string, std::string>())
+           py::arg("generate") = py::dict(), py::arg("mean") = py::none(), py::arg("deviation") = py::none(),
+           py::arg("image_shape") = py::none(), py::arg("provenance") = std::map<std::string, std::string>())
       .def_static(
           "initial",
           [](Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {
@@ -369,8 +382,8 @@ array([4., 4., 4.], dtype=float32)
            [](const ModelFile& a, const ModelFile& b) {
              return a.model.parameters() == b.model.parameters() &&
                     a.model.variance_floor() == b.model.variance_floor() && a.sampler == b.sampler &&
-                    a.standardization == b.standardization && a.image_shape == b.image_shape &&
-                    a.provenance == b.provenance;
+                    a.generate == b.generate && a.standardization == b.standardization &&
+                    a.image_shape == b.image_shape && a.provenance == b.provenance;
            })
       .def("__repr__",
            [](const ModelFile& f) {

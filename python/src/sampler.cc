@@ -34,8 +34,9 @@ ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps) {
   py::dict settings;
   if (steps) settings["steps"] = *steps;
   ModelFile result = WithSampler(file, settings);
-  result.sampler.final = ShownFinal(result, result.sampler);
-  CheckReach(result.model, result.sampler.temperature, "model");
+  CheckReach(result.model, result.hottest(), "model");
+  result.sampler = ShownSampler(result);
+  result.generate = {};
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Packing, random draws and sums.
+// Random draws, sums and steps.
 #include "kernels/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -152,6 +152,43 @@ void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Inde
   }
 }
 
+// No multiplication is joined to an addition here: targets without that instruction could not have the same bits.
+void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
+              std::span<float> gradient) {
+  const F64 f64;
+  const hn::Rebind<float, F64> f32;
+  const auto set = [&](double x) HWY_ATTR { return hn::Set(f64, x); };
+  const VD keep1 = set(step.beta1), take1 = set(1 - step.beta1), keep2 = set(step.beta2), take2 = set(1 - step.beta2);
+  const std::size_t count = gradient.size();
+  for (std::size_t i = 0; i < count; i += hn::Lanes(f64)) {
+    const std::size_t lanes = std::min(hn::Lanes(f64), count - i);
+    const auto load = [&](std::span<const float> x) HWY_ATTR {
+      alignas(64) float part[hn::MaxLanes(f64)] = {};
+      if (lanes == hn::Lanes(f64)) return hn::LoadU(f32, x.data() + i);
+      std::copy_n(x.data() + i, lanes, part);
+      return hn::Load(f32, part);
+    };
+    const auto store = [&](hn::Vec<hn::Rebind<float, F64>> value, std::span<float> x) HWY_ATTR {
+      alignas(64) float part[hn::MaxLanes(f64)];
+      if (lanes == hn::Lanes(f64)) return hn::StoreU(value, f32, x.data() + i);
+      hn::Store(value, f32, part);
+      std::copy_n(part, lanes, x.data() + i);
+    };
+    const auto wide = [&](auto x) HWY_ATTR { return hn::PromoteTo(f64, x); };
+    const auto narrow = [&](VD x) HWY_ATTR { return hn::DemoteTo(f32, x); };
+    const VD g = hn::Mul(set(step.scale), wide(load(gradient)));
+    const auto m = narrow(hn::Add(hn::Mul(keep1, wide(load(first))), hn::Mul(take1, g)));
+    const auto s = narrow(hn::Add(hn::Mul(keep2, wide(load(second))), hn::Mul(hn::Mul(take2, g), g)));
+    const VD length = hn::Add(hn::Sqrt(hn::Div(wide(s), set(step.correction2))), set(step.epsilon));
+    const VD direction = hn::Div(hn::Div(wide(m), set(step.correction1)), length);
+    const auto theta = load(parameters);
+    const auto decayed = hn::Sub(theta, narrow(hn::Mul(set(step.decay), wide(theta))));
+    store(m, first);
+    store(s, second);
+    store(hn::Sub(decayed, narrow(hn::Mul(set(step.rate), direction))), gradient);
+  }
+}
+
 }  // namespace grbm::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -165,6 +202,7 @@ HWY_EXPORT(AddColumns);
 HWY_EXPORT(AddMoments);
 HWY_EXPORT(AddProducts);
 HWY_EXPORT(AddVisibleSums);
+HWY_EXPORT(StepAdam);
 
 void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
   HWY_DYNAMIC_DISPATCH(DrawNormals)(draw, row, out);
@@ -183,6 +221,10 @@ void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
 }
 void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
   HWY_DYNAMIC_DISPATCH(AddVisibleSums)(pair, weights, tile, rows, sums);
+}
+void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
+              std::span<float> gradient) {
+  HWY_DYNAMIC_DISPATCH(StepAdam)(step, parameters, first, second, gradient);
 }
 
 std::string CpuTarget() {

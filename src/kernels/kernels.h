@@ -128,4 +128,20 @@ struct VisibleWeights {
 // sums[r] += those of one tile, for the rows given.
 void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums);
 
+// --- steps
+
+// One step of Adam: the running means of the gradient and of its square move on, and the gradient becomes what the
+// parameters are after the step. In double, with one rounding of each result: the same bits on every target.
+//                                                                                                       [math.md (33)]
+struct AdamStep {
+  double scale;  // of the gradient
+  double beta1, beta2;
+  double correction1, correction2;  // 1 - beta^t after t steps
+  double rate;
+  double decay;  // share of a parameter that is taken off
+  double epsilon;
+};
+void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
+              std::span<float> gradient);
+
 }  // namespace grbm::kernels

@@ -485,6 +485,31 @@ TEST(KernelsOnThreads, ConcurrentCallsAreRight) {
   });
 }
 
+TEST_P(Moments, StepsOfAdamAreThoseOfALoop) {
+  const AdamStep step = {0.7, 0.9, 0.999, 0.271, 0.002997, 0.01, 0.003, 1e-8};
+  for (const Index units : {1, 7, 8, 9, 67}) {
+    const Matrix theta = RandomVisible(1, units, 1);
+    Matrix m = RandomVisible(1, units, 2);
+    Matrix s = RandomVisible(1, units, 3);
+    Matrix g = RandomVisible(1, units, 4);
+    for (float& x : s.values()) x *= x;
+    Matrix expected_m = m, expected_s = s, expected = g;
+    for (Index k = 0; k < units; ++k) {
+      const double slope = step.scale * double{g(0, k)};
+      expected_m(0, k) = static_cast<float>(0.9 * double{m(0, k)} + (1 - 0.9) * slope);
+      expected_s(0, k) = static_cast<float>(0.999 * double{s(0, k)} + (1 - 0.999) * slope * slope);
+      const double length = std::sqrt(double{expected_s(0, k)} / step.correction2) + step.epsilon;
+      const double direction = double{expected_m(0, k)} / step.correction1 / length;
+      const float decayed = theta(0, k) - static_cast<float>(step.decay * double{theta(0, k)});
+      expected(0, k) = decayed - static_cast<float>(step.rate * direction);
+    }
+    StepAdam(step, theta.row(0), m.row(0), s.row(0), g.row(0));
+    EXPECT_EQ(m, expected_m);
+    EXPECT_EQ(s, expected_s);
+    EXPECT_EQ(g, expected);
+  }
+}
+
 TEST(CpuTargets, AreNamed) { EXPECT_FALSE(CpuTarget().empty()); }
 
 }  // namespace

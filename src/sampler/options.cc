@@ -77,6 +77,15 @@ SamplerOptions GenerateOptions::Apply(SamplerOptions training) const {
   return training;
 }
 
+void GenerateOptions::FollowTraining(std::string_view name) {
+  GenerateOptions as_in_training;
+  const std::vector<Field> fields = Fields();
+  const std::vector<Field> plain = as_in_training.Fields();
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].name == name) Assign(fields[f], Value(plain[f]), "generate");
+  }
+}
+
 void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& training) {
   GenerateOptions copy = generate;
   CheckFields(copy.Fields(), "generate");

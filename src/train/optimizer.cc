@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "kernels/kernels.h"
+
 namespace grbm {
 
 namespace {
@@ -67,14 +69,8 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
     if (moments_.empty()) {
       for (std::size_t k = 0; k < g.size(); ++k) step_by(k, scale * double{g[k]});
     } else if (options_.optimizer == OptimizerKind::kAdam) {
-      const std::span<float> m = moment(0);
-      const std::span<float> s = moment(1);
-      for (std::size_t k = 0; k < g.size(); ++k) {
-        const double step = scale * double{g[k]};
-        m[k] = static_cast<float>(beta1 * double{m[k]} + (1 - beta1) * step);
-        s[k] = static_cast<float>(beta2 * double{s[k]} + (1 - beta2) * step * step);
-        step_by(k, (double{m[k]} / correction1) / (std::sqrt(double{s[k]} / correction2) + kAdamEpsilon));
-      }
+      kernels::StepAdam({scale, beta1, beta2, correction1, correction2, rate, row_decay, kAdamEpsilon}, theta,
+                        moment(0), moment(1), g);
     } else {
       const std::span<float> m = moment(0);
       for (std::size_t k = 0; k < g.size(); ++k) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "grbm/core/options.h"
@@ -49,6 +50,8 @@ struct GenerateOptions {
   std::vector<Field> Fields();
   // `training` with what is set here.
   SamplerOptions Apply(SamplerOptions training) const;
+  // The setting of this name is as in training again; others have no part here.
+  void FollowTraining(std::string_view name);
 
   bool operator==(const GenerateOptions&) const = default;
 };
