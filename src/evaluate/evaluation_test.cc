@@ -7,6 +7,7 @@
 
 #include "grbm/data/mixture.h"
 #include "grbm/evaluate/curves.h"
+#include "grbm/evaluate/mixture.h"
 #include "grbm/evaluate/pseudo.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
@@ -274,7 +275,7 @@ TEST(Curves, AreOfTheTemperedModel) {
 
 TEST(Curves, OfAdjustedLangevinAreOfItsOwnLaw) {
   const EvaluationRequest request = LangevinInThePlane(3, 100);
-  const EvaluateOptions options{.every_steps = 1, .metrics = "gap,pseudo", .samples = 100};
+  const EvaluateOptions options{.every_steps = 1, .metrics = "gap,pseudo,kl", .samples = 100};
   ThreadPool pool(1);
   const Curves curves(options, request.data, request.held_out, {}, 1, pool);
   const auto values = curves.Measure(request.file);
@@ -287,6 +288,11 @@ TEST(Curves, OfAdjustedLangevinAreOfItsOwnLaw) {
   EXPECT_NEAR(values[0].second, mean(request.data.ReadAll()) - mean(request.held_out->ReadAll()), 1e-5);
   EXPECT_NEAR(values[2].second,
               PseudoLikelihood({request.file.model, 3}, ReadSome(request.data, 100, 1), 4, 1, pool).value, 1e-9);
+  ASSERT_EQ(values[4].first, "kl_data_model");
+  EXPECT_NEAR(values[4].second, KlDivergence(IsotropicMixture(), DensityInOwnUnits(law, request.file.standardization)),
+              1e-9);
+  const EvaluationRequest other = Perfect();
+  EXPECT_THROW(Curves(options, other.data, other.held_out, {}, 1, pool), ConfigError);
 }
 
 TEST(Curves, AreAFunctionOfTheModelAndSeeABetterOne) {
