@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import types
 
 import numpy as np
 import pandas
@@ -16,6 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import grbm
+from grbm import _compat
 from grbm.estimator import _setting_names
 
 
@@ -196,3 +198,25 @@ def test_html(rbm, images):
     of_images = grbm.GaussianBernoulliRBM(n_hidden=8, steps=2, epochs=1, image_shape=(28, 28), random_state=1).fit(images.values)
     assert "data:image/png;base64," in of_images._repr_html_()
     assert "<polyline" in page and "<polyline" not in grbm.GaussianBernoulliRBM()._repr_html_()
+
+
+def test_the_interfaces_of_newer_scikit_learn(X, monkeypatch):
+    """validate_data and __sklearn_tags__, which came with 1.6, as far as they can be had without it."""
+    asked = []
+
+    def validate_data(estimator, /, X, reset, **checks):
+        asked.append(checks)
+        renamed = {"force_all_finite" if name == "ensure_all_finite" else name: value for name, value in checks.items()}
+        return estimator._validate_data(X, reset=reset, **renamed)
+
+    class Tags:
+        def __sklearn_tags__(self):
+            return types.SimpleNamespace(transformer_tags=types.SimpleNamespace(preserves_dtype=["float64"]))
+
+    if _compat._validate_data is None:
+        monkeypatch.setattr(_compat, "_validate_data", validate_data)
+        monkeypatch.setattr(_compat, "_FINITE", "ensure_all_finite")
+        rbm = grbm.GaussianBernoulliRBM(n_hidden=3, steps=2, epochs=1).fit(X)
+        rbm.transform(X)
+        assert [checks["ensure_all_finite"] for checks in asked] == [True, True]
+    assert type("Newer", (_compat.TagsMixin, Tags), {})().__sklearn_tags__().transformer_tags.preserves_dtype == ["float32"]
