@@ -3,8 +3,8 @@
 
 run.py [PART...] [--minutes M] [--build DIR] [--check]
 
-Without a PART, all of them, one after the other: kills, faults, fuzz and soak share the minutes; sanitize and mutants go to
-their end. Each is noted in docs/reliability/results.json when it is over, and sessions on the same sources add up, each
+Without a PART, all of them, one after the other: kills, faults, fuzz and soak share the minutes; asan-ubsan, tsan and mutants
+go to their end. Each is noted in docs/reliability/results.json when it is over, and sessions on the same sources add up, each
 with a seed of its own: a campaign can be stopped, gone on with and made longer, and its parts can run side by side. --check
 only says whether the table is that of the results.
 """
@@ -34,7 +34,8 @@ PARTS = {
     "fuzz": "random input for every reader, followed by coverage",
     "soak": "the dashboard under clients of which half are rude, while a run trains: right answers in time, and neither "
             "memory nor file descriptors grow",
-    "sanitize": "the whole suite under the address, undefined-behaviour and thread sanitizers",
+    "asan-ubsan": "the whole suite under the address and undefined-behaviour sanitizers",
+    "tsan": "the whole suite under the thread sanitizer",
     "mutants": "known mistakes in the sources: each turns its test red",
 }
 TIMED = ["kills", "faults", "fuzz", "soak"]
@@ -102,10 +103,10 @@ def fuzz(options, seconds, seed):
             "seconds": sum(reader["seconds"] for reader in record.values()), "whole": True, "readers": record}
 
 
-def make(target, count):
+def make(target, count, *variables):
     """make TARGET; `count` turns what it prints into what was tried and lost."""
     output = []
-    with subprocess.Popen(["make", "--no-print-directory", target], cwd=ROOT, stdout=subprocess.PIPE,
+    with subprocess.Popen(["make", "--no-print-directory", target, *variables], cwd=ROOT, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True) as process:
         for line in process.stdout:
             print(line, end="", flush=True)
@@ -116,12 +117,19 @@ def make(target, count):
     return {"tried": tried, "lost": lost, "whole": True}
 
 
-def sanitize(options, seconds, seed):
-    def count(output):
-        totals = [int(number) for number in re.findall(r"tests passed, \d+ tests failed out of (\d+)", output)]
-        lost = re.findall(r"^\s*\d+ - (.*) \((?:Failed|Timeout|SEGFAULT|Subprocess aborted|Not Run)\)", output, re.M)
-        return {"tests": sum(totals), "sanitizers": len(totals)}, [{"case": name, "what": "not clean"} for name in lost]
-    return make("sanitize", count)
+def count_tests(output):
+    """What CTest tells at its end."""
+    totals = [int(number) for number in re.findall(r"tests passed, \d+ tests failed out of (\d+)", output)]
+    lost = re.findall(r"^\s*\d+ - (.*) \((?:Failed|Timeout|SEGFAULT|Subprocess aborted|Not Run)\)", output, re.M)
+    return {"tests": sum(totals)}, [{"case": name, "what": "not clean"} for name in lost]
+
+
+def asan_ubsan(options, seconds, seed):
+    return make("sanitize", count_tests, "SANITIZERS=asan-ubsan")
+
+
+def tsan(options, seconds, seed):
+    return make("sanitize", count_tests, "SANITIZERS=tsan")
 
 
 def mutants(options, seconds, seed):
@@ -179,7 +187,7 @@ def run_part(name, options):
     print(f"campaign: {name}: {PARTS[name]}", flush=True)
     start = time.monotonic()
     try:
-        report = globals()[name](options, options.minutes * 60 / max(1, len(timed)), before["sessions"] + 1 if before else 1)
+        report = globals()[name.replace("-", "_")](options, options.minutes * 60 / max(1, len(timed)), before["sessions"] + 1 if before else 1)
     except Skipped as reason:
         print(f"campaign: {name} is left out: {reason}", flush=True)
         return True
