@@ -97,7 +97,7 @@ wheel: build
 # The tables of docs/python.md: codes of MNIST for a classifier, times beside scikit-learn's BernoulliRBM, memory.
 python-benchmark: python
 	@build/grbm data get mnist
-	@build/venv/bin/python python/benchmark.py $(PYTHON_BENCHMARK)
+	@build/venv/bin/python python/tools/benchmark.py $(PYTHON_BENCHMARK)
 
 # The classifier of `evaluate --metrics classes`, trained anew: some 15 minutes. Its weights become part of the program.
 classifier: build

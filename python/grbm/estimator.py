@@ -68,7 +68,8 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
     Others are scikit-learn's, or have a word here:
 
     - `n_hidden`: model.hidden, the number of hidden units
-    - `sampler`: sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python
+    - `sampler`: sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python,
+      of which a saved file knows nothing: drawing from it is then by "gibbs-langevin"
     - `generate_steps`, `generate_step_size`, `generate_temperature`, `generate_proposal_temperature`, `generate_final`: of
       the section [generate], of chains that draw samples
     - `image_shape`: (height, width) or (height, width, channels) where rows are images
@@ -297,7 +298,9 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         return self._take(trainer)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Codes of rows: p(h = 1 | v) as float32, or drawn bits, packed into uint8.
+        """Codes of rows: p(h = 1 | v) as float32, or drawn bits, packed into uint8. Bits are a function of the seed and the number
+        of the row: where random_state is a number, rows of the same number in two calls share their luck. To compare codes, draw
+        them with other seeds, or with random_state=None.
 
         >>> rbm = grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 10)).set_params(output="bits", random_state=1)
         >>> rbm.transform(np.zeros((4, 3))).shape, rbm.transform(np.zeros((4, 3))).dtype

@@ -43,6 +43,8 @@ def _show(ax: Any, tiles: np.ndarray, columns: int, low: float, high: float, gap
     columns = columns or max(1, math.ceil(math.sqrt(len(tiles))))
     scaled = np.clip((tiles - low) / ((high - low) or 1.0), 0, 1)
     canvas = _grid(scaled, min(columns, len(tiles)), gap)
+    width = min(10.0, max(4.0, canvas.shape[1] / 50))
+    ax = _axes(ax, width, width * canvas.shape[0] / canvas.shape[1])
     ax.imshow(canvas[..., 0] if canvas.shape[-1] == 1 else canvas, cmap="gray", vmin=0, vmax=1)
     ax.set_axis_off()
     return ax
@@ -64,7 +66,7 @@ def samples(rows: Any, image_shape: Sequence[int] | None = None, *, model: Any =
     shape = _image_shape(image_shape, model)
     pixels = rows.dtype == np.uint8 or getattr(model, "provenance", {}).get("bits") in ("8", "16")
     low, high = (0.0, 255.0) if pixels else (float(rows.min()), float(rows.max()))
-    return _show(_axes(ax, 5, 5), rows.reshape(-1, *shape).astype(float), columns, low, high, 1.0)
+    return _show(ax, rows.reshape(-1, *shape).astype(float), columns, low, high, 1.0)
 
 
 def filters(model: Any, count: int = 64, image_shape: Sequence[int] | None = None, *, columns: int = 0, ax: Any = None) -> Any:
@@ -78,7 +80,7 @@ def filters(model: Any, count: int = 64, image_shape: Sequence[int] | None = Non
     weights = np.array(model.W[:, :count].T)
     largest = np.abs(weights).max(axis=1, keepdims=True)
     weights = weights / np.where(largest > 0, largest, 1)
-    return _show(_axes(ax, 5, 5), weights.reshape(-1, *shape), columns, -1.0, 1.0, 1.0)
+    return _show(ax, weights.reshape(-1, *shape), columns, -1.0, 1.0, 1.0)
 
 
 def curves(history: Any, names: Sequence[str] = ("reconstruction", "mean_variance", "gradient_norm"), *, axes: Any = None) -> Any:

@@ -117,7 +117,11 @@ ShapeTuple ShapeTupleOf(const ImageShape& shape) {
 }
 
 py::array ArrayOf(const py::object& object) {
-  auto array = py::array::ensure(object);
+  py::object given = object;
+  if (py::hasattr(object, "__dlpack__") && !py::hasattr(object, "__array__")) {
+    given = py::module_::import("numpy").attr("from_dlpack")(object);
+  }
+  auto array = py::array::ensure(given);
   if (!array) throw py::error_already_set();
   return array;
 }

@@ -44,7 +44,7 @@ py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shap
 ImageShape ShapeOf(const ShapeTuple& shape);
 ShapeTuple ShapeTupleOf(const ImageShape& shape);
 
-// Any object that can be an array; otherwise NumPy's exception.
+// Any object that can be an array, or offers its memory by DLPack; otherwise NumPy's exception.
 py::array ArrayOf(const py::object& object);
 
 // Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.

@@ -11,7 +11,10 @@ constexpr auto kEvery = std::chrono::milliseconds(20);
 
 }  // namespace
 
-Signals::Signals() : thread_(std::this_thread::get_id()), looked_(std::chrono::steady_clock::now()) {}
+Signals::Signals() : looked_(std::chrono::steady_clock::now()) {
+  const py::module_ threading = py::module_::import("threading");
+  if (threading.attr("current_thread")().is(threading.attr("main_thread")())) thread_ = std::this_thread::get_id();
+}
 
 void Signals::Check() {
   if (stopped_.load(std::memory_order_relaxed)) throw Stopped();

@@ -20,11 +20,11 @@ namespace grbm::python {
 
 namespace py = pybind11;
 
-// Looks for signals, on the thread that made it: only Python's main thread hears of them. Check() may be called by any
-// thread, with or without the GIL; after a signal whose handler raised, it throws on all of them.
+// Looks for signals, on the thread that made it if that is Python's main thread: no other hears of them. Check() may be
+// called by any thread, with or without the GIL; after a signal whose handler raised, it throws on all of them.
 class Signals {
  public:
-  Signals();
+  Signals();  // with the GIL
 
   void Check();
   // Throws what the handler raised. For whoever catches a Stopped.
@@ -33,7 +33,7 @@ class Signals {
   struct Stopped {};
 
  private:
-  std::thread::id thread_;
+  std::thread::id thread_;  // that looks; none where it is not the main thread
   std::chrono::steady_clock::time_point looked_;
   std::atomic<bool> stopped_ = false;
   std::exception_ptr raised_;

@@ -44,6 +44,13 @@ def test_all_of_these_are_the_same_rows(X, rbm):
         assert np.array_equal(fitted.transform(rows), rbm.transform(X))
 
 
+def test_the_layers_below_take_dlpack_and_lists(X):
+    model = grbm.Model.initial(5, 3)
+    for rows in (OnlyDLPack(X), X.tolist(), memoryview(X)):
+        assert np.array_equal(model.encode(rows), model.encode(X))
+        assert np.array_equal(grbm.Dataset(rows).values, X)
+
+
 def test_torch_tensors_are_taken(X, rbm):
     torch = pytest.importorskip("torch")
     assert fit(torch.from_numpy(X)).model_ == rbm.model_

@@ -124,16 +124,19 @@ def test_the_command(tmp_path, parameters):
 
 
 class Evil:
+    def __init__(self, path):
+        self.path = path
+
     def __reduce__(self):
-        return os.system, ("touch /tmp/grbm-convert-was-fooled",)
+        return os.mkdir, (str(self.path),)
 
 
 def test_nothing_of_a_file_is_run(tmp_path, parameters):
-    for evil in (Evil(), Torch("os", "system"), Torch("torch", "load"), Torch("builtins", "eval"), Torch("torch.storage", "UntypedStorage")):
+    for evil in (Evil(tmp_path / "fooled"), Torch("os", "system"), Torch("torch", "load"), Torch("builtins", "eval"), Torch("torch.storage", "UntypedStorage")):
         path = write_checkpoint(tmp_path / "evil.pt", {**checkpoint_of(parameters), "epoch": evil})
         with pytest.raises(grbm.DataError, match="refused"):
             convert.read_checkpoint(path)
-    assert not os.path.exists("/tmp/grbm-convert-was-fooled")
+    assert not (tmp_path / "fooled").exists()
 
 
 def test_what_is_no_checkpoint(tmp_path, parameters):

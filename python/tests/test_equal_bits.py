@@ -70,14 +70,16 @@ def test_what_is_made_of_a_model(trained, program, tmp_path):
     chain = rbm.sample(4, steps=6, return_chain=True, every=2)
     assert np.array_equal(np.moveaxis(chain["v"], 0, 1), np.load(out))
 
-    program("encode", path, "--data", data, "--probabilities", "-o", out)
-    assert np.array_equal(rbm.transform(rows), np.load(out))
-    program("encode", path, "--data", data, "--seed", 5, "-o", out)
-    packed = rbm.set_params(output="bits").transform(rows)
+    many, all_rows = tmp_path / "many.npy", np.tile(rows, (4, 1))  # more than are taken at a time
+    np.save(many, all_rows)
+    program("encode", path, "--data", many, "--probabilities", "-o", out)
+    assert np.array_equal(rbm.transform(all_rows), np.load(out))
+    program("encode", path, "--data", many, "--seed", 5, "-o", out)
+    packed = rbm.set_params(output="bits").transform(all_rows)
     assert np.array_equal(np.unpackbits(packed, axis=1)[:, : rbm.model_.hidden], np.load(out))
 
-    program("reconstruct", path, "--data", data, "--split", "all", "-n", len(rows), "--seed", 5, "-o", out)
-    assert np.array_equal(rbm.reconstruct(rows), np.load(out))
+    program("reconstruct", path, "--data", many, "--split", "all", "-n", len(all_rows), "--seed", 5, "-o", out)
+    assert np.array_equal(rbm.reconstruct(all_rows), np.load(out))
 
     if rbm.model_.sampler["method"] != "langevin":
         known = np.arange(784) < 400

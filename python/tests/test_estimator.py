@@ -62,8 +62,8 @@ def test_pickle_and_copies_go_on_alike(rbm, X):
 
 
 def test_partial_fit_of_one_pass_is_fit_at_a_constant_rate(X):
-    parameters = {"n_hidden": 6, "steps": 5, "learning_rate_schedule": "constant", "random_state": 4, "batch_size": 40}
-    whole = grbm.GaussianBernoulliRBM(epochs=2, **parameters).fit(X)
+    parameters = {"n_hidden": 6, "steps": 5, "random_state": 4, "batch_size": 40}
+    whole = grbm.GaussianBernoulliRBM(epochs=2, learning_rate_schedule="constant", **parameters).fit(X)
     pieces = grbm.GaussianBernoulliRBM(**parameters).partial_fit(X).partial_fit(X)
     assert np.array_equal(whole.model_.W, pieces.model_.W) and pieces.n_updates_ == 20
     # It goes on after fit(), and keeps what it took from the first rows.

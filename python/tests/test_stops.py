@@ -46,9 +46,9 @@ def test_ctrl_c_between_updates_keeps_those_that_were_made(X):
 
 def test_ctrl_c_stops_sampling_and_likelihoods():
     for call in (
-        lambda: grbm.Model.initial(200, 200).sample(100, steps=10**8),
+        lambda: grbm.Model.initial(200, 200).sample(100, steps=100_000),
         lambda: grbm.log_partition(grbm.Model.initial(200, 200), temperatures=10**5),
-        lambda: grbm.Model.initial(200, 200).sample(10, steps=10**8, step=grbm.Gibbs().hook(1)),
+        lambda: grbm.Model.initial(200, 200).sample(10, steps=100_000, step=grbm.Gibbs().hook(1)),
     ):
         interrupt_after(0.3)
         start = time.monotonic()
@@ -114,8 +114,9 @@ def memory(name):
 
 def test_a_thousand_fits_hold_memory_steady():
     growth = in_a_process(MEMORY + """
-X = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
+rows = np.random.default_rng(0).normal(size=(200, 20)).astype(np.float32)
 def fit():
+    X = rows.copy()
     rbm = grbm.GaussianBernoulliRBM(n_hidden=30, steps=2, epochs=1, random_state=1).fit(X)
     rbm.transform(X), rbm.sample(3, steps=2), rbm.sample(3, steps=2, return_chain=True), rbm.reconstruct(X)
 for _ in range(200):
