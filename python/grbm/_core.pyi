@@ -80,7 +80,7 @@ class Model:
         """Weights, visible × hidden: the model's own memory, read-only."""
     def __eq__(self, other: Any) -> bool:
         ...
-    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}) -> None:
+    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}) -> None:
         ...
     @property
     def b(self) -> numpy.ndarray:
@@ -96,6 +96,9 @@ class Model:
         """Drawn bits of rows in the data's own units: what `grbm encode` writes, or eight units packed into a byte."""
     def energy(self, v: ArrayLike, h: ArrayLike, threads: int = 0) -> numpy.ndarray:
         """E(v, h) of each row. v and h are in the model's units."""
+    @property
+    def generate(self) -> dict:
+        """How samples are drawn where that is not as in training, by the names in the section [generate]."""
     @property
     def hidden(self) -> int:
         """How many hidden units."""
@@ -140,7 +143,7 @@ class Model:
         """v ~ p(v | h), in the model's units."""
     @property
     def sampler(self) -> dict:
-        """Settings of the sampler, by their names in the section [sampler]."""
+        """Settings of the sampler that the model was trained by, by their names in the section [sampler]."""
     def save(self, path: str) -> None:
         """Writes a model file, .safetensors or .npz, which the program reads, too."""
     def standardize(self, rows: ArrayLike) -> numpy.ndarray:
