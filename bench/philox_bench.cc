@@ -6,6 +6,8 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <numeric>
+
 #include "kernels/random-inl.h"
 #include "philox_bench.h"
 
@@ -24,7 +26,10 @@ std::uint32_t PhiloxWordSum(const DrawPlace& draw, Index chains, Index tiles) {
       }
     }
   }
-  return hn::GetLane(hn::SumOfLanes(U32(), sum));
+  // Not SumOfLanes: that of AVX-512 adds signed numbers, and may overflow.
+  alignas(64) std::uint32_t lanes[hn::MaxLanes(U32())];
+  hn::Store(sum, U32(), lanes);
+  return std::accumulate(std::begin(lanes), std::end(lanes), std::uint32_t{0});
 }
 
 }  // namespace grbm::kernels::HWY_NAMESPACE
