@@ -4,8 +4,8 @@
 run.py [PART...] [--minutes M] [--build DIR] [--check]
 
 Without a PART, all of them, one after the other: kills, faults, fuzz and soak share the minutes; asan-ubsan, tsan and mutants
-go to their end. Each is noted in docs/reliability/results.json when it is over, and sessions on the same sources add up, each
-with a seed of its own: a campaign can be stopped, gone on with and made longer, and its parts can run side by side. --check
+go to their end. Each is noted in docs/reliability/results.json when it is over, and sessions on the same sources add up (those of
+fuzz on any), each with a seed of its own: a campaign can be stopped, gone on with and made longer, and its parts can run side by side. --check
 only says whether the table is that of the results.
 """
 
@@ -31,7 +31,7 @@ SOURCES = ["CMakeLists.txt", "apps", "cmake", "fuzz", "include", "presets", "src
 PARTS = {
     "kills": "runs killed at any moment and resumed: every file whole, the end bit for bit that of a run left alone",
     "faults": "every call that changes a file made to fail: one line, the right exit code, the newest checkpoint intact",
-    "fuzz": "random input for every reader, followed by coverage",
+    "fuzz": "random input for each of 16 readers, followed by coverage",
     "soak": "the dashboard under clients of which half are rude, while a run trains: right answers in time, and neither "
             "memory nor file descriptors grow",
     "asan-ubsan": "the whole suite under the address and undefined-behaviour sanitizers",
@@ -39,6 +39,7 @@ PARTS = {
     "mutants": "known mistakes in the sources: each turns its test red",
 }
 TIMED = ["kills", "faults", "fuzz", "soak"]
+ADDED = ["fuzz"]  # what adds up over versions, too: random input is as good for the next one
 
 
 class Skipped(Exception):
@@ -91,16 +92,17 @@ def soak(options, seconds, seed):
 
 
 def fuzz(options, seconds, seed):
-    """Half of the time under sanitizers, half without, which is faster. It keeps count of all its sessions itself."""
+    """Half of the time under sanitizers, half without, which is faster. Notes what was made since it was last noted."""
     for sanitizers in (["--sanitizers", ""], []):
         subprocess.run([sys.executable, HERE / "fuzz.py", "--seconds", f"{seconds / 2:.0f}", *sanitizers])
-    record = json.loads((ROOT / "build-fuzz" / "fuzz.json").read_text())
+    path = ROOT / "build-fuzz" / "fuzz.json"
+    record = json.loads(path.read_text())
+    path.rename(path.with_suffix(".noted.json"))
     return {"tried": {"executions": sum(reader["executions"] for reader in record.values()),
-                      "of them under sanitizers": sum(reader["sanitized"] for reader in record.values()),
-                      "readers": len(record)},
+                      "of them under sanitizers": sum(reader["sanitized"] for reader in record.values())},
             "lost": [{"case": name, "what": f"{reader['findings']} findings"} for name, reader in record.items()
                      if reader["findings"]],
-            "seconds": sum(reader["seconds"] for reader in record.values()), "whole": True, "readers": record}
+            "seconds": round(sum(reader["seconds"] for reader in record.values()), 1)}
 
 
 def make(target, count, *variables):
@@ -161,8 +163,9 @@ def table(results):
             continue
         part = results[name]
         tried = ", ".join(f"{number:,} {kind}" for kind, number in part["tried"].items())
+        sources = f"{part['since']} to {part['sources']}" if "since" in part else part["sources"]
         lines.append(f"| {what} | {tried} | {len(part['lost']) or 'nothing'} | {how_long(part['seconds'])} | {part['date']} | "
-                     f"{part['sources']} |")
+                     f"{sources} |")
     machines = sorted({part["machine"] for part in results.values()})
     return "\n".join([*lines, "", *(f"Machine: {name}." for name in machines), ""])
 
@@ -181,8 +184,9 @@ def run_part(name, options):
     """True where nothing was lost."""
     here = sources()
     before = read_results().get(name)
+    since = before.get("since", before["sources"]) if before and name in ADDED else here
     if before and before["sources"] != here:
-        before = None
+        before = {**before, "lost": []} if name in ADDED else None
     timed = [part for part in options.parts if part in TIMED]
     print(f"campaign: {name}: {PARTS[name]}", flush=True)
     start = time.monotonic()
@@ -196,7 +200,7 @@ def run_part(name, options):
         report.pop(key, None)
     results = read_results()  # another part may have been noted since
     results[name] = {**add_up(before, report), "date": datetime.date.today().isoformat(), "sources": here,
-                     "machine": machine()}
+                     "machine": machine(), **({"since": since} if since != here else {})}
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
     PAGE.write_text(page(results))
