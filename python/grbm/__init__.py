@@ -6,6 +6,9 @@
 (1000, 16)
 """
 
+import importlib
+from typing import Any
+
 from ._core import (
     BusyError,
     Config,
@@ -77,3 +80,10 @@ __all__ = [
     "to_xarray",
     "train",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """grbm.plot and grbm.convert: imported when they are first used."""
+    if name in ("convert", "plot"):
+        return importlib.import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

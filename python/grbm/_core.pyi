@@ -94,7 +94,7 @@ class Model:
         """p(h = 1 | v) of rows in the data's own units: what `grbm encode --probabilities` writes."""
     def encode_bits(self, X: Any, seed: int = 1, packed: bool = False, threads: int = 0) -> numpy.ndarray:
         """Drawn bits of rows in the data's own units: what `grbm encode` writes, or eight units packed into a byte."""
-    def energy(self, v: ArrayLike, h: ArrayLike, threads: int = 0) -> numpy.ndarray:
+    def energy(self, v: ArrayLike, h: Any, threads: int = 0) -> numpy.ndarray:
         """E(v, h) of each row. v and h are in the model's units."""
     @property
     def generate(self) -> dict:
@@ -110,10 +110,10 @@ class Model:
     @staticmethod
     def initial(visible: int, hidden: int, seed: int = 1, initial_variance: float = 1.0, variance_floor: float = 1e-08) -> Model:
         """The start of training: small random weights."""
-    def inpaint(self, X: ArrayLike, mask: ArrayLike, steps: Optional[int] = None, seed: int = 1, threads: int = 0) -> numpy.ndarray:
+    def inpaint(self, X: ArrayLike, mask: Any, steps: Optional[int] = None, seed: int = 1, threads: int = 0) -> numpy.ndarray:
         """Fills in what is not known, given the rest: what `grbm inpaint` writes. mask: true where a value is known, for all rows"""
     @staticmethod
-    def load(path: str) -> Model:
+    def load(path: os.PathLike) -> Model:
         """A model file: .safetensors or .npz."""
     @property
     def log_var(self) -> numpy.ndarray:
@@ -139,12 +139,12 @@ class Model:
         """The same chains with their states after every so many steps: {name: array of [chain, draw, ...]}. v is in the data's own"""
     def sample_hidden(self, v: ArrayLike, seed: int = 1, step: int = 0, temperature: float = 1.0, threads: int = 0) -> numpy.ndarray:
         """h ~ p(h | v), as 0 and 1. The seed, the step and the row fix every draw."""
-    def sample_visible(self, h: ArrayLike, seed: int = 1, step: int = 0, threads: int = 0) -> numpy.ndarray:
+    def sample_visible(self, h: Any, seed: int = 1, step: int = 0, threads: int = 0) -> numpy.ndarray:
         """v ~ p(v | h), in the model's units."""
     @property
     def sampler(self) -> dict:
         """Settings of the sampler that the model was trained by, by their names in the section [sampler]."""
-    def save(self, path: str) -> None:
+    def save(self, path: os.PathLike) -> None:
         """Writes a model file, .safetensors or .npz, which the program reads, too."""
     def standardize(self, rows: ArrayLike) -> numpy.ndarray:
         """Rows from the data's own units to the model's."""

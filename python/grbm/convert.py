@@ -21,6 +21,7 @@ import numpy as np
 from . import _core
 
 _LARGEST = 1 << 31  # bytes of all tensors together
+_LARGEST_PICKLE = 1 << 24  # bytes of what describes them
 
 # The element types of tensors, by the names of their storages. A brain float is the upper half of a float.
 _DTYPES = {
@@ -37,14 +38,10 @@ _DTYPES = {
 }
 
 
-class _Storage:
-    """Stands for a class such as torch.FloatStorage."""
-
-    def __init__(self, dtype: str):
-        self.dtype = dtype
-
-
-def _rebuild_tensor(storage: np.ndarray, offset: Any, size: Any, stride: Any, *_: Any) -> np.ndarray:
+def _view(storage: Any, offset: Any, size: Any, stride: Any) -> np.ndarray:
+    """A tensor of a storage, which is an array of one dimension."""
+    if not isinstance(storage, np.ndarray) or storage.ndim != 1:
+        raise _core.DataError("checkpoint: a tensor of what is no storage")
     size, stride = tuple(int(n) for n in size), tuple(int(n) for n in stride)
     offset = int(offset)
     if offset < 0 or len(size) != len(stride) or any(n < 0 for n in (*size, *stride)):
@@ -53,55 +50,59 @@ def _rebuild_tensor(storage: np.ndarray, offset: Any, size: Any, stride: Any, *_
     if all(size) and last >= storage.size:
         raise _core.DataError("checkpoint: a tensor that reaches beyond its storage")
     strides = [step * storage.itemsize for step in stride]
-    return np.lib.stride_tricks.as_strided(storage[offset:], size, strides).copy()
+    return np.lib.stride_tricks.as_strided(storage[offset:], size, strides)
 
 
-def _rebuild_parameter(data: Any, *_: Any) -> Any:
-    return data
+class _Unpickler(pickle._Unpickler):  # the one in Python: a number in the file cannot make it allocate gigabytes
+    """Takes what a checkpoint holds: numbers, texts, dictionaries and tensors. Anything else is refused by its name.
 
-
-_ALLOWED = {
-    ("collections", "OrderedDict"): collections.OrderedDict,
-    ("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor,
-    ("torch._utils", "_rebuild_parameter"): _rebuild_parameter,
-    **{("torch", name): _Storage(dtype) for name, dtype in _DTYPES.items()},
-}
-
-
-class _Unpickler(pickle.Unpickler):
-    """Takes what a checkpoint holds: numbers, texts, dictionaries and tensors. Anything else is refused by its name."""
+    A pickle may change what it is given, so it is given nothing that another one is given, too.
+    """
 
     def __init__(self, file: BinaryIO, archive: zipfile.ZipFile, root: str):
         super().__init__(file)
         self.archive, self.root, self.storages, self.left = archive, root, {}, _LARGEST
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) in _ALLOWED:
-            return _ALLOWED[module, name]
+        if (module, name) == ("collections", "OrderedDict"):
+            return collections.OrderedDict
+        if (module, name) == ("torch._utils", "_rebuild_tensor_v2"):
+            return lambda storage, offset, size, stride, *_: self._copy(_view(storage, offset, size, stride))
+        if (module, name) == ("torch._utils", "_rebuild_parameter"):
+            return lambda data, *_: data
+        if module == "torch" and name in _DTYPES:
+            return name
         raise _core.DataError(f"checkpoint: it holds {module}.{name}, which no checkpoint of a model needs: it is refused")
 
     def persistent_load(self, pid: Any) -> np.ndarray:
-        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or not isinstance(pid[1], _Storage):
+        if not isinstance(pid, tuple) or len(pid) < 5 or pid[0] != "storage" or pid[1] not in _DTYPES:
             raise _core.DataError("checkpoint: a storage that is not one")
-        kind, key, count = pid[1], str(pid[2]), int(pid[4])  # pid[3] is the device, which does not matter
+        kind, key, count = _DTYPES[pid[1]], str(pid[2]), int(pid[4])  # pid[3] is the device, which does not matter
         if key not in self.storages:
             self.storages[key] = self._read(kind, key, count)
         return self.storages[key]
 
-    def _read(self, kind: _Storage, key: str, count: int) -> np.ndarray:
+    def _charge(self, size: int) -> None:
+        self.left -= size
+        if self.left < 0:
+            raise _core.DataError(f"checkpoint: tensors of more than {_LARGEST >> 30} GiB")
+
+    def _copy(self, view: np.ndarray) -> np.ndarray:
+        self._charge(view.nbytes)
+        return view.copy()
+
+    def _read(self, dtype: str, key: str, count: int) -> np.ndarray:
         try:
             info = self.archive.getinfo(f"{self.root}/data/{key}")
         except KeyError:
             raise _core.DataError(f"checkpoint: the storage {key} is missing") from None
-        self.left -= info.file_size
-        if self.left < 0:
-            raise _core.DataError(f"checkpoint: tensors of more than {_LARGEST >> 30} GiB")
+        self._charge(info.file_size)
         contents = self.archive.read(info)
-        if kind.dtype == "bf16":
+        if dtype == "bf16":
             halves = np.frombuffer(contents, "<u2")
             values = (halves.astype("<u4") << 16).view("<f4")
         else:
-            values = np.frombuffer(contents, kind.dtype)
+            values = np.frombuffer(contents, dtype)
         if count < 0 or values.size < count:
             raise _core.DataError(f"checkpoint: the storage {key} is shorter than it says")
         return values[:count]
@@ -115,11 +116,18 @@ def read_checkpoint(path: str) -> Any:
     Traceback (most recent call last):
     FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.pt'
     """
+    with open(path, "rb") as file:
+        return _read_archive(file, path)
+
+
+def _read_archive(opened: BinaryIO, path: str) -> Any:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(opened) as archive:
             pickles = [name for name in archive.namelist() if name.count("/") == 1 and name.endswith("/data.pkl")]
             if len(pickles) != 1:
                 raise _core.DataError(f"{path}: no checkpoint of PyTorch 1.6 or later: it has no data.pkl")
+            if archive.getinfo(pickles[0]).file_size > _LARGEST_PICKLE:
+                raise _core.DataError(f"{path}: a data.pkl of more than {_LARGEST_PICKLE >> 20} MiB: that is no checkpoint of a model")
             with archive.open(pickles[0]) as file:
                 return _Unpickler(file, archive, pickles[0].split("/")[0]).load()
     except zipfile.BadZipFile:
@@ -127,8 +135,6 @@ def read_checkpoint(path: str) -> Any:
             f"{path}: not a zip archive: checkpoints of PyTorch before 1.6 are not read: save it again with a newer one"
         ) from None
     except _core.Error:
-        raise
-    except OSError:
         raise
     except Exception as error:  # what a damaged pickle may do is not listed anywhere
         raise _core.DataError(f"{path}: damaged: {type(error).__name__}: {error}") from None

@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "grbm/core/error.h"
@@ -53,7 +55,23 @@ std::vector<float> VectorOf(const FloatArray& array, const char* what) {
   return {array.data(), array.data() + array.size()};
 }
 
-BitMatrix BitsOf(const ByteArray& array, const char* what) {
+ByteArray BytesOf(const py::object& object, int most, const char* what) {
+  const py::array array = ArrayOf(object);
+  const auto refuse = [&] {
+    throw DataError(fmt::format("{}: allowed are whole numbers from 0 to {} (or False and True)", what, most));
+  };
+  if (std::string_view("biuf").find(array.dtype().kind()) == std::string_view::npos) refuse();
+  if (array.dtype().kind() != 'b') {
+    const auto values = DoubleArray::ensure(array);
+    const bool whole = values && std::all_of(values.data(), values.data() + values.size(),
+                                             [&](double x) { return x >= 0 && x <= most && x == std::floor(x); });
+    if (!whole) refuse();
+  }
+  return ByteArray::ensure(array);
+}
+
+BitMatrix BitsOf(const py::object& object, const char* what) {
+  const ByteArray array = BytesOf(object, 1, what);
   CheckDimensions(array, 2, what);
   BitMatrix bits(array.shape(0), array.shape(1));
   for (Index r = 0; r < bits.rows(); ++r) {
@@ -105,8 +123,11 @@ py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shap
 ImageShape ShapeOf(const ShapeTuple& shape) {
   if (!shape) return {};
   const std::vector<Index>& s = *shape;
-  if ((s.size() != 2 && s.size() != 3) || std::ranges::any_of(s, [](Index side) { return side < 1; })) {
-    throw ConfigError("image_shape: allowed are (height, width), (height, width, channels) and None");
+  constexpr Index kLargest = 1 << 20;  // of a side: their product is then a number
+  if ((s.size() != 2 && s.size() != 3) ||
+      std::ranges::any_of(s, [](Index side) { return side < 1 || side > kLargest; })) {
+    throw ConfigError(
+        "image_shape: allowed are (height, width), (height, width, channels) and None, with sides from 1 to 2^20");
   }
   return {s[0], s[1], s.size() == 3 ? s[2] : 1};
 }
@@ -122,7 +143,7 @@ py::array ArrayOf(const py::object& object) {
     given = py::module_::import("numpy").attr("from_dlpack")(object);
   }
   auto array = py::array::ensure(given);
-  if (!array) throw py::error_already_set();
+  if (!array) throw DataError("could not convert the given object to an array");
   return array;
 }
 
@@ -131,7 +152,7 @@ Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::s
   CheckDimensions(rows, 2, source.c_str());
   const bool is_8bit = py::isinstance<py::array_t<std::uint8_t>>(rows);
   const py::array kept = is_8bit ? py::array(ByteArray::ensure(rows)) : py::array(FloatArray::ensure(rows));
-  if (!kept) throw py::error_already_set();
+  if (!kept) throw DataError(source + ": could not convert it to an array of numbers");
   Dataset::Storage storage{KeepAlive(kept), kept.data(), is_8bit, kept.shape(0), kept.shape(1), shape, source};
   const py::gil_scoped_release release;
   return Dataset(std::move(storage));

@@ -28,8 +28,10 @@ using ShapeTuple = std::optional<std::vector<Index>>;
 // Rows of floats. Throws DataError, opened by `what`, unless there are two dimensions. The array must outlive the view.
 ConstMatrix RowsOf(const FloatArray& array, const char* what);
 std::vector<float> VectorOf(const FloatArray& array, const char* what);
-// Hidden states from rows of bytes, of which those other than 0 are on; and back, as 0 and 1.
-BitMatrix BitsOf(const ByteArray& array, const char* what);
+// Whole numbers from 0 to `most`, of any type that holds them. Throws DataError, opened by `what`, for others.
+ByteArray BytesOf(const py::object& object, int most, const char* what);
+// Hidden states from rows of 0 and 1, of any type; and back.
+BitMatrix BitsOf(const py::object& object, const char* what);
 py::array_t<std::uint8_t> ToBytes(ConstBitView bits);
 
 py::array_t<float> ToArray(Matrix matrix);
@@ -44,7 +46,7 @@ py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shap
 ImageShape ShapeOf(const ShapeTuple& shape);
 ShapeTuple ShapeTupleOf(const ImageShape& shape);
 
-// Any object that can be an array, or offers its memory by DLPack; otherwise NumPy's exception.
+// Any object that can be an array, or offers its memory by DLPack. Throws DataError for others.
 py::array ArrayOf(const py::object& object);
 
 // Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.

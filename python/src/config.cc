@@ -14,10 +14,16 @@ namespace grbm::python {
 namespace {
 
 Scalar ScalarOf(const py::handle& value, const std::string& where) {
-  if (py::isinstance<py::bool_>(value)) return value.cast<bool>();
+  const bool numpy_bool = py::isinstance(value, py::module_::import("numpy").attr("bool_"));
+  if (py::isinstance<py::bool_>(value) || numpy_bool)
+    return py::bool_(py::reinterpret_borrow<py::object>(value)).cast<bool>();
   if (py::isinstance<py::str>(value)) return value.cast<std::string>();
-  if (PyIndex_Check(value.ptr()) != 0) return value.cast<std::int64_t>();
-  if (PyNumber_Check(value.ptr()) != 0) return value.cast<double>();
+  try {
+    if (PyIndex_Check(value.ptr()) != 0) return value.cast<std::int64_t>();
+    if (PyNumber_Check(value.ptr()) != 0) return value.cast<double>();
+  } catch (const py::cast_error&) {
+    // Not one number, or one that no setting can be.
+  }
   if (py::hasattr(value, "__fspath__")) return py::str(value.attr("__fspath__")()).cast<std::string>();
   throw ConfigError(
       fmt::format("{}: {}: allowed are numbers, texts, True and False", where, py::repr(value).cast<std::string>()));
@@ -125,7 +131,8 @@ True
 >>> grbm.Config().help()[8]
 ('model.hidden', 'a whole number from 1 to 10000000', 'number of hidden units')
 )")
-      .def("__eq__", [](Config& a, const Config& b) { return ConfigText(a) == ConfigText(b); })
+      .def(
+          "__eq__", [](Config& a, const Config& b) { return ConfigText(a) == ConfigText(b); }, py::is_operator())
       .def("__repr__",
            [](const Config& c) {
              std::string text = "Config(";

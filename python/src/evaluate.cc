@@ -94,6 +94,13 @@ QuickDistance QuickOf(const FloatArray& data, const FloatArray& samples, const S
   const ConstMatrix drawn = RowsOf(samples, "samples");
   const ImageShape shape = ShapeOf(image_shape);
   if (drawn.cols() != rows.cols()) throw DataError("samples: expected are as many columns as the data have");
+  const auto check = [](ConstMatrix values, const char* what) {
+    const auto count = static_cast<std::size_t>(values.rows() * values.cols());
+    if (count == 0) throw DataError(fmt::format("{}: no values", what));
+    if (!AllFinite({values.data(), count})) throw DataError(fmt::format("{}: Input contains NaN or infinity", what));
+  };
+  check(rows, "data");
+  check(drawn, "samples");
   return WithoutGil([&](Signals&) {
     ThreadPool pool(threads);
     const QuickFeatures features(rows, shape, pool);
@@ -107,7 +114,8 @@ py::object Diagnostic(const DoubleArray& draws) {
   if (draws.ndim() < 2) throw DataError("draws: expected is an array of [chain, draw, ...]");
   const Index chains = draws.shape(0);
   const Index count = draws.shape(1);
-  const Index each = chains * count > 0 ? draws.size() / (chains * count) : 0;
+  if (chains * count == 0) throw DataError("draws: expected are at least one chain and one draw");
+  const Index each = draws.size() / (chains * count);
   std::vector<double> results(static_cast<std::size_t>(each));
   const double* const values = draws.data();
   WithoutGil([&](Signals& signals) {
@@ -166,6 +174,10 @@ void BindEvaluate(py::module_& m) {
                                   z.low(), z.high());
           },
           [](const py::tuple& t) {
+            const int method = t.size() == 6 ? t[0].cast<int>() : -1;
+            if (method < 0 || method > static_cast<int>(PartitionMethod::kAnnealing)) {
+              throw DataError("log Z: a pickle of another version");
+            }
             PartitionFunction z{
                 static_cast<PartitionMethod>(t[0].cast<int>()), {t[1].cast<double>(), t[2].cast<double>()}, {}};
             if (t[3].cast<bool>()) {

@@ -24,10 +24,9 @@ void TakeStep(const py::function& step, const ModelFile& like, const Model& mode
   }
   const auto pair = py::reinterpret_borrow<py::tuple>(made);
   const auto v = FloatArray::ensure(pair[0]);
-  const auto h = ByteArray::ensure(pair[1]);
-  if (!v || !h) throw py::error_already_set();
+  if (!v) throw DataError("sampler: v of step() must be an array of numbers");
   const ConstMatrix rows = RowsOf(v, "v of step()");
-  BitMatrix bits = BitsOf(h, "h of step()");
+  BitMatrix bits = BitsOf(pair[1], "sampler: h of step()");
   if (rows.rows() != chains.count() || rows.cols() != model.visible() || bits.rows() != chains.count() ||
       bits.units() != model.hidden()) {
     throw DataError(fmt::format(

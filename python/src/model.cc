@@ -3,6 +3,7 @@
 #include <pybind11/operators.h>
 
 #include <array>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -55,13 +56,15 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
 
 bool IsNpz(const std::string& path) { return std::filesystem::path(path).extension() == ".npz"; }
 
-std::shared_ptr<ModelFile> Load(const std::string& path) {
+std::shared_ptr<ModelFile> Load(const std::filesystem::path& given) {
   const py::gil_scoped_release release;
+  const std::string path = given.string();
   return std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
 }
 
-void Save(const ModelFile& file, const std::string& path) {
+void Save(const ModelFile& file, const std::filesystem::path& given) {
   const py::gil_scoped_release release;
+  const std::string path = given.string();
   if (IsNpz(path)) {
     ExportNpz(path, file);
   } else {
@@ -74,6 +77,12 @@ template <std::span<const float> (Model::*kGet)() const>
 py::array_t<float> ParameterOf(const py::object& self) {
   const std::span<const float> values = (self.cast<const ModelFile&>().model.*kGet)();
   return Borrow(values, {std::ssize(values)}, self);
+}
+
+void CheckTemperature(double temperature) {
+  if (!(temperature > 0) || !std::isfinite(temperature)) {
+    throw ConfigError(fmt::format("temperature = {}: allowed is a number above 0", temperature));
+  }
 }
 
 ThreadPool& CheckedPool(ThreadPool& pool, const Model& model, ConstMatrix v) {
@@ -92,7 +101,7 @@ auto OfVisible(const ModelFile& file, const FloatArray& v, int threads, const Fu
   });
 }
 
-BitMatrix HiddenOf(const ModelFile& file, const ByteArray& h) {
+BitMatrix HiddenOf(const ModelFile& file, const py::object& h) {
   BitMatrix bits = BitsOf(h, "h");
   CheckHidden(file.model, bits, bits.rows(), "h");
   return bits;
@@ -170,7 +179,7 @@ void BindConditionals(ModelClass& model) {
   model
       .def(
           "energy",
-          [](const ModelFile& f, const FloatArray& v, const ByteArray& h, int threads) {
+          [](const ModelFile& f, const FloatArray& v, const py::object& h, int threads) {
             const BitMatrix bits = HiddenOf(f, h);
             return ToArray(OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
               return Energies(f.model, rows, bits, pool);
@@ -200,6 +209,7 @@ True
           "hidden_probabilities",
           [](const ModelFile& f, const FloatArray& v, double temperature, int threads) {
             return ToArray(OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              CheckTemperature(temperature);
               return HiddenProbabilities(f.model, rows, pool, temperature);
             }));
           },
@@ -213,6 +223,7 @@ array([[0.5, 0.5]], dtype=float32)
           [](const ModelFile& f, const FloatArray& v, std::uint64_t seed, std::uint64_t step, double temperature,
              int threads) {
             const BitMatrix bits = OfVisible(f, v, threads, [&](ConstMatrix rows, ThreadPool& pool) {
+              CheckTemperature(temperature);
               return SampleHidden(f.model, rows, {Stream(seed, Purpose::kHidden), step, 0}, pool, temperature);
             });
             return ToBytes(bits);
@@ -225,7 +236,7 @@ array([[0.5, 0.5]], dtype=float32)
 )")
       .def(
           "sample_visible",
-          [](const ModelFile& f, const ByteArray& h, std::uint64_t seed, std::uint64_t step, int threads) {
+          [](const ModelFile& f, const py::object& h, std::uint64_t seed, std::uint64_t step, int threads) {
             const BitMatrix bits = HiddenOf(f, h);
             return ToArray(WithoutGil([&](Signals&) {
               ThreadPool pool(threads);
@@ -358,7 +369,7 @@ Model(visible=3, hidden=2)
       .def(
           "tempered",
           [](const ModelFile& f, double temperature) {
-            if (!(temperature > 0)) throw ConfigError("temperature: allowed is a number above 0");
+            CheckTemperature(temperature);
             ModelFile result = f;
             result.model = f.model.Tempered(temperature);
             return std::make_shared<ModelFile>(std::move(result));
@@ -378,13 +389,15 @@ array([4., 4., 4.], dtype=float32)
 >>> grbm.Model.initial(3, 2).with_sampler(method="gibbs", steps=7).sampler["steps"]
 7
 )")
-      .def("__eq__",
-           [](const ModelFile& a, const ModelFile& b) {
-             return a.model.parameters() == b.model.parameters() &&
-                    a.model.variance_floor() == b.model.variance_floor() && a.sampler == b.sampler &&
-                    a.generate == b.generate && a.standardization == b.standardization &&
-                    a.image_shape == b.image_shape && a.provenance == b.provenance;
-           })
+      .def(
+          "__eq__",
+          [](const ModelFile& a, const ModelFile& b) {
+            return a.model.parameters() == b.model.parameters() &&
+                   a.model.variance_floor() == b.model.variance_floor() && a.sampler == b.sampler &&
+                   a.generate == b.generate && a.standardization == b.standardization &&
+                   a.image_shape == b.image_shape && a.provenance == b.provenance;
+          },
+          py::is_operator())
       .def("__repr__",
            [](const ModelFile& f) {
              return fmt::format("Model(visible={}, hidden={})", f.model.visible(), f.model.hidden());

@@ -203,7 +203,7 @@ BitMatrix Unpack(const ByteArray& packed, Index units) {
 Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int threads) {
   const Index units = file.model.hidden();
   const auto given = FloatArray::ensure(codes);
-  if (!given) throw py::error_already_set();
+  if (!given) throw DataError("codes: could not convert them to an array of numbers");
   const ConstMatrix rows = RowsOf(given, "codes");
   const Index width = packed ? (units + 7) / 8 : units;
   if (rows.cols() != width) {
@@ -213,7 +213,7 @@ Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int th
   if (!AllFinite({rows.data(), static_cast<std::size_t>(given.size())})) {
     throw DataError("codes: Input contains NaN or infinity");
   }
-  const BitMatrix bits = packed ? Unpack(ByteArray::ensure(codes), units) : BitMatrix();
+  const BitMatrix bits = packed ? Unpack(BytesOf(codes, 255, "codes"), units) : BitMatrix();
   return WithoutGil([&](Signals&) {
     ThreadPool pool(threads);
     Matrix v = packed ? VisibleMean(file.model, ConstBitView(bits), pool) : VisibleMean(file.model, rows, pool);
@@ -232,8 +232,9 @@ Matrix Reconstruct(const ModelFile& file, const py::array& rows, std::uint64_t s
   return results;
 }
 
-Matrix Fill(const ModelFile& given, const FloatArray& rows, const ByteArray& mask, std::optional<std::int64_t> steps,
-            std::uint64_t seed, int threads) {
+Matrix Fill(const ModelFile& given, const FloatArray& rows, const py::object& known_units,
+            std::optional<std::int64_t> steps, std::uint64_t seed, int threads) {
+  const ByteArray mask = BytesOf(known_units, 1, "mask");
   ModelFile file = Prepared(given, steps);
   file.sampler = InpaintSampler(file.sampler);
   const ConstMatrix view = RowsOf(rows, "X");
@@ -332,7 +333,7 @@ array([[0.5, 0.5]], dtype=float32)
 )")
       .def(
           "inpaint",
-          [](const ModelFile& f, const FloatArray& rows, const ByteArray& mask, std::optional<std::int64_t> steps,
+          [](const ModelFile& f, const FloatArray& rows, const py::object& mask, std::optional<std::int64_t> steps,
              std::uint64_t seed, int threads) { return ToArray(Fill(f, rows, mask, steps, seed, threads)); },
           py::arg("X"), py::arg("mask"), py::arg("steps") = py::none(), py::arg("seed") = 1, py::arg("threads") = 0,
           R"(Fills in what is not known, given the rest: what `grbm inpaint` writes. mask: true where a value is known, for all rows

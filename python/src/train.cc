@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 #include <pybind11/functional.h>
 
+#include <atomic>
+#include <thread>
 #include <utility>
 
 #include "arrays.h"
@@ -46,6 +48,7 @@ py::tuple StateTuple(const TrainState& s) {
 }
 
 TrainState StateFrom(const py::tuple& t) {
+  if (t.size() != 5) throw DataError("state: a pickle of another version");
   TrainState s;
   s.updates = t[0].cast<std::uint64_t>();
   s.parameters = ParametersFrom(t[1]);
@@ -56,7 +59,7 @@ TrainState StateFrom(const py::tuple& t) {
     const ConstMatrix rows = RowsOf(visible, "chains");
     Matrix copy(rows.rows(), rows.cols());
     CopyRows(rows, copy);
-    s.chains = Chains{c[0].cast<std::uint32_t>(), std::move(copy), BitsOf(c[2].cast<ByteArray>(), "chains")};
+    s.chains = Chains{c[0].cast<std::uint32_t>(), std::move(copy), BitsOf(c[2], "chains")};
   }
   if (!t[4].is_none()) {
     const auto o = t[4].cast<py::tuple>();
@@ -111,29 +114,42 @@ class PythonTrainer {
     });
   }
 
-  std::shared_ptr<ModelFile> File() const { return std::make_shared<ModelFile>(trainer_->File()); }
-  Trainer& trainer() { return trainer_->trainer(); }
+  // These belong to the thread that runs it, whose callbacks may ask: to others it is closed until that thread is done.
+  std::shared_ptr<ModelFile> File() const { return (CheckThread(), std::make_shared<ModelFile>(trainer_->File())); }
+  Trainer& trainer() { return (CheckThread(), trainer_->trainer()); }
+  const std::vector<std::string>& lines() const { return (CheckThread(), lines_); }
   const DataStatistics& statistics() const { return trainer_->statistics(); }
-  const std::vector<std::string>& lines() const { return lines_; }
 
  private:
   // Chains look for signals while Run() does.
   struct Listening {
     Listening(PythonTrainer& t, Signals& signals) : trainer(t) {
-      if (trainer.signals_ != nullptr) throw ConfigError("trainer: it runs already, on another thread");
-      trainer.signals_ = &signals;
+      Signals* none = nullptr;
+      if (!trainer.signals_.compare_exchange_strong(none, &signals)) throw ConfigError("trainer: it runs already");
+      trainer.runner_ = std::this_thread::get_id();
     }
-    ~Listening() { trainer.signals_ = nullptr; }
+    ~Listening() {
+      trainer.runner_ = std::thread::id();
+      trainer.signals_ = nullptr;
+    }
     Listening(const Listening&) = delete;
     Listening& operator=(const Listening&) = delete;
     PythonTrainer& trainer;
   };
+
+  void CheckThread() const {
+    const std::thread::id runner = runner_;
+    if (signals_ != nullptr && runner != std::this_thread::get_id()) {
+      throw ConfigError("trainer: it runs on another thread: wait until that is done");
+    }
+  }
 
   Config config_;
   PythonStep step_;
   ModelFile like_;
   ThreadPool pool_;
   std::atomic<Signals*> signals_ = nullptr;
+  std::atomic<std::thread::id> runner_;
   std::optional<DataTrainer> trainer_;
   std::vector<std::string> lines_;  // as in metrics.jsonl
 };

@@ -36,6 +36,7 @@ RowMajor InDouble(ConstMatrix m) {
 
 void CheckDimensions(const char* what, Index a, Index b) {
   if (a != b) throw DataError(fmt::format("{}: features of {} and of {} dimensions do not go together", what, a, b));
+  if (a == 0) throw DataError(fmt::format("{}: features of no dimension: at least one is needed", what));
 }
 
 void CheckRows(const char* what, Index a, Index b, Index least) {

@@ -1,0 +1,186 @@
+"""What nobody should do, and somebody will: an exception each, never an end of the interpreter nor a silently wrong number."""
+
+import io
+import pathlib
+import subprocess
+import sys
+import threading
+import zipfile
+
+import numpy as np
+import pytest
+
+import grbm
+from grbm import convert
+
+MODEL = grbm.Model.initial(3, 2, seed=1).with_sampler(method="gibbs", steps=3)
+V = np.zeros((4, 3), np.float32)
+
+
+@pytest.mark.parametrize("wrong", [0.9, 2, -1, 256, np.nan, 1j, "a"])
+def test_hidden_states_are_0_or_1(wrong):
+    h = np.full((4, 2), wrong)
+    for call in (lambda: MODEL.energy(V, h), lambda: MODEL.sample_visible(h)):
+        with pytest.raises(grbm.DataError, match="whole numbers from 0 to 1"):
+            call()
+
+
+def test_hidden_states_may_be_of_any_type():
+    bits = np.array([[0, 1]])
+    expected = MODEL.energy(V[:1], bits)
+    for kind in (bool, np.int64, np.float64, np.uint8):
+        assert MODEL.energy(V[:1], bits.astype(kind)) == expected
+    assert MODEL.energy(V[:1], [[False, True]]) == expected
+
+
+def test_a_step_that_returns_probabilities_is_told_so():
+    class Probabilities(grbm.Sampler):
+        def step(self, model, v, h, rng):
+            return v, model.hidden_probabilities(v)
+
+    with pytest.raises(grbm.DataError, match="h of step"):
+        MODEL.sample(2, steps=2, step=Probabilities().hook(1))
+
+
+@pytest.mark.parametrize("wrong", [[[256]], [[-1]], [[191.9]]])
+def test_packed_codes_are_bytes(wrong):
+    with pytest.raises(grbm.DataError, match="whole numbers from 0 to 255"):
+        MODEL.decode(wrong, packed=True)
+
+
+def test_masks_are_0_or_1():
+    with pytest.raises(grbm.DataError, match="mask"):
+        MODEL.inpaint(V, [0.5, 1, 0])
+    assert np.array_equal(MODEL.inpaint(V, [1.0, 0.0, 1.0]), MODEL.inpaint(V, [True, False, True]))
+
+
+def test_distances_need_numbers():
+    empty = np.zeros((5, 0))
+    for call in (grbm.frechet_distance, grbm.kernel_distance):
+        with pytest.raises(grbm.DataError, match="no dimension"):
+            call(empty, empty)
+    A = np.random.default_rng(1).normal(size=(50, 4))
+    broken = A.copy()
+    broken[0, 0] = np.nan
+    for first, second in ((broken, A), (A, broken), (empty, empty)):
+        with pytest.raises(grbm.DataError):
+            grbm.quick_distance(first, second)
+    with pytest.raises(grbm.ConfigError, match="image_shape"):
+        grbm.quick_distance(A[:, :1], A[:, :1], (274177, 67280421310721))
+
+
+@pytest.mark.parametrize("shape", [(0, 10, 3), (2, 0, 3), (0, 0)])
+def test_diagnostics_need_draws(shape):
+    for call in (grbm.rhat, grbm.ess):
+        with pytest.raises(grbm.DataError, match="at least one chain and one draw"):
+            call(np.zeros(shape))
+
+
+@pytest.mark.parametrize("temperature", [0, -1, np.nan, np.inf])
+def test_temperatures_are_above_0(temperature):
+    for call in (MODEL.hidden_probabilities, MODEL.sample_hidden):
+        with pytest.raises(grbm.ConfigError, match="temperature"):
+            call(V, temperature=temperature)
+
+
+def test_what_is_no_array_of_numbers_is_refused_as_data():
+    for rows in ([["a", "b", "c"]], [[1, 2], [3]], [[object()] * 3]):
+        for call in (MODEL.encode, MODEL.decode):
+            with pytest.raises((ValueError, TypeError)):
+                call(rows)
+
+
+def test_settings_take_numpys_numbers_and_refuse_what_is_none():
+    X = np.random.default_rng(1).normal(size=(20, 2))
+    grbm.GaussianBernoulliRBM(n_hidden=np.int32(2), epochs=np.float32(1), centred=np.bool_(True), steps=1, random_state=1).fit(X)
+    for wrong in ({"n_hidden": 2**70}, {"learning_rate": 1j}, {"n_hidden": np.array([4, 5])}):
+        with pytest.raises((ValueError, TypeError)):
+            grbm.GaussianBernoulliRBM(**wrong).fit(X)
+
+
+def test_files_may_be_paths_and_models_compared_with_anything(tmp_path):
+    MODEL.save(pathlib.Path(tmp_path) / "a.safetensors")
+    assert grbm.Model.load(pathlib.Path(tmp_path) / "a.safetensors") == MODEL
+    assert MODEL != None and not MODEL == 1 and grbm.Config() != None  # noqa: E711
+
+
+def test_modules_that_the_documentation_names_are_there():
+    code = "import grbm; grbm.plot.samples; grbm.convert.from_torch"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError):
+        grbm.nothing
+
+
+def test_a_trainer_is_closed_to_other_threads_while_it_runs():
+    config = grbm.Config()
+    config["model.hidden"], config["sampler.steps"], config["train.epochs"] = 4, 2, 1e6
+    trainer = grbm.Trainer(config, grbm.Dataset(np.random.default_rng(1).normal(size=(50, 2)).astype(np.float32)))
+    running, stop = threading.Event(), threading.Event()
+
+    def on_update(line):
+        running.set()
+        assert trainer.updates > 0  # its own thread may ask
+        return stop.is_set()
+
+    thread = threading.Thread(target=lambda: trainer.run(on_update=on_update))
+    thread.start()
+    running.wait()
+    try:
+        for ask in (trainer.state, trainer.model, lambda: trainer.lines, trainer.run):
+            with pytest.raises(grbm.ConfigError, match="it runs"):
+                ask()
+    finally:
+        stop.set()
+        thread.join()
+    assert trainer.state().updates == trainer.updates > 0
+
+
+def test_pickles_of_other_versions_are_refused():
+    with pytest.raises(grbm.DataError, match="another version"):
+        grbm.Partition.__new__(grbm.Partition).__setstate__((77, 1.0, 1.0, False, 0.0, 0.0))
+
+
+def _checkpoint(pickled: bytes, values: np.ndarray) -> io.BytesIO:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a/data.pkl", pickled)
+        archive.writestr("a/data/0", values.tobytes())
+    file.seek(0)
+    return file
+
+
+# In the language of pickles: FloatStorage "0" of `count` elements, and tensors of what is on the stack.
+def _storage(count: int) -> bytes:
+    return b"(X\x07\x00\x00\x00storagectorch\nFloatStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpuJ" + count.to_bytes(4, "little") + b"tQ"
+
+
+def _tensor(inner: bytes, offset: int, size: tuple, stride: tuple) -> bytes:
+    def numbers(values):
+        return b"(" + b"".join(b"J" + n.to_bytes(4, "little") for n in values) + b"t"
+
+    return b"ctorch._utils\n_rebuild_tensor_v2\n(" + inner + b"J" + offset.to_bytes(4, "little") + numbers(size) + numbers(stride) + b"tR"
+
+
+def _read(pickled: bytes, values: np.ndarray, tmp_path: pathlib.Path):
+    path = tmp_path / "a.pt"
+    path.write_bytes(_checkpoint(b"\x80\x02" + pickled + b".", values).getvalue())
+    return convert.read_checkpoint(str(path))
+
+
+def test_tensors_of_checkpoints_stay_in_their_storage(tmp_path):
+    values = np.arange(8, dtype="<f4")
+    assert np.array_equal(_read(_tensor(_storage(8), 2, (2, 3), (3, 1)), values, tmp_path), values[2:].reshape(2, 3))
+    nested = _tensor(_tensor(_storage(8), 0, (2, 4), (4, 1)), 1, (7,), (1,))
+    with pytest.raises(grbm.DataError, match="no storage"):
+        _read(nested, values, tmp_path)
+    with pytest.raises(grbm.DataError, match="GiB"):
+        _read(_tensor(_storage(8), 0, (60000, 60000), (0, 0)), values, tmp_path)
+
+
+def test_one_checkpoint_does_not_change_how_others_are_read(tmp_path):
+    poison = b"ctorch\nFloatStorage\n}X\x05\x00\x00\x00dtypeX\x03\x00\x00\x00<i4sb"
+    values = np.arange(4, dtype="<f4")
+    with pytest.raises(grbm.DataError):
+        _read(poison, values, tmp_path)
+    _read(b"ctorch._utils\n_rebuild_tensor_v2\n}X\x05\x00\x00\x00namesK\x01sb", values, tmp_path)
+    assert np.array_equal(_read(_tensor(_storage(4), 0, (4,), (1,)), values, tmp_path), values)
