@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "grbm/core/error.h"
@@ -40,6 +41,7 @@ Model InUnits(const Model& model, const Standardization& from, const Standardiza
   };
   Parameters p = model.parameters();
   std::vector<double> b(p.b.begin(), p.b.end());
+  double least = 1;  // of what variances are multiplied by
   for (std::size_t i = 0; i < p.mu.size(); ++i) {
     const double shift = (mean(to, i) - mean(from, i)) / deviation(from, i);
     const double scale = deviation(from, i) / deviation(to, i);
@@ -50,9 +52,10 @@ Model InUnits(const Model& model, const Standardization& from, const Standardiza
     }
     p.mu[i] = static_cast<float>((double{p.mu[i]} - shift) * scale);
     p.log_var[i] = static_cast<float>(double{p.log_var[i]} + 2 * std::log(scale));
+    least = std::min(least, scale * scale);
   }
   for (std::size_t j = 0; j < b.size(); ++j) p.b[j] = static_cast<float>(b[j]);
-  return Model(std::move(p), model.variance_floor());
+  return Model(std::move(p), model.variance_floor() * least);
 }
 
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {

@@ -55,7 +55,10 @@ TEST(Standardization, EmptyIsTheIdentityBitForBit) {
 
 // The densities differ by the volume of a unit alone, whatever the data are measured by.
 TEST(Standardization, AModelInOtherUnitsHasTheSameLaw) {
-  const Model model = testing::RandomModel(2, 4, 7);
+  // With a floor that both variances are at, and which smaller units must not raise them to.
+  Parameters parameters = testing::RandomModel(2, 4, 7).parameters();
+  parameters.log_var = {0, 0};
+  const Model model(parameters, 1.0);
   const Standardization other = {{-0.5f, 3.0f}, {0.25f, 4.0f}};
   for (const auto& [from, to] : {std::pair(kTwo, other), {kTwo, {}}, {{}, other}}) {
     const ExactModel before(model);

@@ -22,7 +22,7 @@ struct Standardization {
 };
 
 // The model of the same law where data are measured by `to`, of one where they are measured by `from`: what is drawn from
-// both, brought back to the data's own units, is alike. Variances below the floor are raised to it.     [math.md (55)]
+// both, brought back to the data's own units, is alike. Its floor is one that no variance is below.     [math.md (55)]
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to);
 
 // Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite elements, deviations >

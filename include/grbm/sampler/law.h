@@ -15,9 +15,8 @@ struct Law {
     kMarginal,  // exp(-Ẽ/τ) of v: adjusted Langevin
   };
   Kind kind = Kind::kNone;
-  double temperature =
-      1;  // τ, by which the energy is divided, whatever that of proposals; without a law 1, as the paper
-          // has it
+  // τ, by which the energy is divided, whatever that of proposals; without a law 1, as the paper has it.
+  double temperature = 1;
 
   // p(h_j = 1 | v) = sigmoid(x_j / hidden_temperature). Ẽ has h summed out at temperature 1.
   double hidden_temperature() const { return kind == Kind::kJoint ? temperature : 1; }
