@@ -78,7 +78,7 @@ void WriteImages(const std::string& path, const ModelFile& file, const std::vect
   std::vector<Image> images;
   for (const Matrix& frame : frames) images.push_back(ImageGrid(frame, file.image_shape, options));
   if (Ending(path) == ".gif") {
-    WriteGif(path, images, 8, true);
+    WriteGif(path, images);
   } else {
     WritePng(path, images.back());
   }
