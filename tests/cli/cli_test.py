@@ -272,6 +272,14 @@ class Models(ProgramTest):
         for ending, magic in [(".svg", b"<?xml"), (".pdf", b"%PDF")]:
             self.succeed("density", model, "--data", "gmm-iso", "-o", out.with_suffix(ending), "--quiet")
             self.assertEqual(out.with_suffix(ending).read_bytes()[:len(magic)], magic)
+        said = out.with_suffix(".svg").read_text()
+        for text in ["nats", "density, log scale", "1,000 points of the data"]:
+            self.assertIn(text, said)
+        # Four digits with their unit for people, all of them for programs.
+        printed = self.succeed("density", model, "--data", "gmm-iso", "-o", out).stdout
+        self.assertRegex(printed, r"kl single gaussian +1\.91 nats\n")
+        self.assertNotRegex(printed, r"\d\.\d{6}")
+        self.assertRegex(str(results["kl_single_gaussian"]), r"\d\.\d{6}")
 
     def test_a_model_of_the_plane_is_judged(self):
         model = self.train()
