@@ -182,6 +182,17 @@ class Answers(DashboardTest):
         mixing = server.post("/api/runs/one/measure", "{}")[1]["mixing"]
         self.assertEqual(len(mixing["energies"]), 16)
 
+    def test_answers_are_not_compressed(self):
+        """A browser on the same machine asks for it, and would wait for seconds."""
+        server = self.serve()
+        connection = http.client.HTTPConnection(server.address.hostname, server.address.port, timeout=60)
+        self.addCleanup(connection.close)
+        for path in ["/", "/api/runs/one"]:
+            connection.request("GET", path, headers={"Accept-Encoding": "gzip, deflate, br"})
+            answer = connection.getresponse()
+            self.assertIsNone(answer.getheader("Content-Encoding"), path)
+            self.assertEqual(len(answer.read()), int(answer.getheader("Content-Length")))
+
     def test_events_tell_of_changes(self):
         server = self.serve()
         connection = http.client.HTTPConnection(server.address.hostname, server.address.port, timeout=20)

@@ -58,7 +58,6 @@ function stateText(run: Run): string {
 }
 
 function showCurves(): void {
-  overview.draw();
   const shown = selected();
   const axes: XAxis[] = hasTimes(shown) ? ["update", "epoch", "time"] : ["update", "epoch"];
   if (axes.length !== axis.options.length) {
@@ -131,19 +130,20 @@ function noticeText(): string {
   return here < expected ? `Reading runs: ${here} of ${expected} …` : "";
 }
 
-function showNotice(): void {
-  notice.textContent = noticeText();
-  notice.hidden = notice.textContent === "";
-}
-
 function showAll(): void {
-  overview.set(runs);
+  showList();
   showCurves();
   showPictures();
   showModels();
   showMeasured();
   showSettings();
-  showNotice();
+}
+
+function showList(): void {
+  overview.set(runs);
+  overview.draw();
+  notice.textContent = noticeText();
+  notice.hidden = notice.textContent === "";
   const names = runs.length <= 3 ? runs.map((run) => run.name).join(", ") : `${runs.length} runs`;
   document.title = names ? `${names} – grbm` : "grbm";
 }
@@ -216,10 +216,12 @@ async function takeRun(name: string, token: Tokens): Promise<void> {
     if (!run) {
       const found = adopt(await fetchRun(name));
       runs = [...runs, found];
-      soon(showAll);
+      overview.set(runs);
+      soon(selected().includes(found) ? showAll : showList); // of those beyond the first few only the list tells
     } else {
       if (token.metrics !== before?.metrics) {
         await fetchMetrics(run);
+        soon(showList);
         soon(showCurves);
       }
       if (token.pictures !== before?.pictures) {
@@ -237,7 +239,7 @@ async function takeRun(name: string, token: Tokens): Promise<void> {
 async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
   const names = Object.keys(tokens).sort(byName);
   expected = names.length;
-  showNotice();
+  showList();
   for (const run of runs) {
     const gone = !(run.name in tokens);
     if (gone !== run.gone) soon(showAll);
@@ -247,7 +249,6 @@ async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
     for (let name = names.shift(); name !== undefined; name = names.shift()) await takeRun(name, tokens[name]!);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, take));
-  overview.set(runs);
   loadModels();
 }
 
