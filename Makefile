@@ -23,7 +23,7 @@ demo: build
 	@rm -rf demo
 	@build/grbm train gmm-iso --out demo
 	@build/grbm density demo/model.safetensors --data gmm-iso -o demo/density.png
-	@echo "pictures: demo/density.png shows the true density, the learned density and samples from noise"
+	@echo "pictures: demo/density.png shows the true density, the learned density and samples from noise; below, faint modes and data"
 
 test: setup-test
 	@cmake --preset release

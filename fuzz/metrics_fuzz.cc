@@ -2,5 +2,6 @@
 #include "fuzz.h"
 
 GRBM_FUZZ_TARGET(Metrics, input) {
+  grbm::RunStarts(input).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   grbm::MetricColumns(input).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -15,6 +15,7 @@ struct Common {
   bool json = false;   // results as one JSON object
   int threads = 0;     // 0: one per core
   std::uint64_t seed = 1;
+  std::string command = {};  // the whole line, as a shell reads it
 };
 
 // A command's work, run after the whole command line was understood; its result is the exit code.

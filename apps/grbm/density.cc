@@ -1,6 +1,7 @@
 // grbm density: a model of the plane beside the mixture it was trained on.
 #include <fmt/core.h>
 
+#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -52,22 +53,30 @@ int Density(const Arguments& a, const Common& common) {
                        std::move(shown));
   };
 
-  Figure figure;
-  figure.theme = a.dark ? Theme::kDark : Theme::kLight;
-  figure.panels = {
-      PlaneDensity("true density", fmt::format("a single Gaussian: KL {:.2f}", kl_gaussian),
+  std::array densities = {
+      PlaneDensity("true density", fmt::format("a single Gaussian: KL {:.2f} nats", kl_gaussian),
                    [&](double x, double y) { return mixture.LogDensity(x, y); }),
       PlaneDensity(
           file.sampler.temperature == 1 ? "learned density" : fmt::format("learned density, {}", LawText(file.sampler)),
-          fmt::format("KL(data ‖ model) {:.3f}", kl), log_density),
-      panel("1,000 samples from noise", std::move(points))};
+          fmt::format("KL(data ‖ model) {:.3f} nats", kl), log_density)};
+  ShareColors(densities);
+  Figure figure;
+  figure.theme = a.dark ? Theme::kDark : Theme::kLight;
+  figure.panels = {densities[0], densities[1], panel("1,000 samples from noise", std::move(points))};
   if (ShownSampler(file).final == Final::kMean) {
     figure.panels.push_back(panel("their means given the hidden units", DrawShown(file, kPoints, common.seed, pool)));
   }
+  figure.columns = static_cast<int>(figure.panels.size());
+  // Below: what is too faint to be seen above, and data beside the samples.
+  for (DensityPanel& density : densities) {
+    density.caption.clear();
+    figure.panels.push_back(LogarithmicColors(std::move(density)));
+  }
+  figure.panels.push_back(panel("1,000 points of the data", mixture.Sample(common.seed, kPoints).points));
   WriteFigure(a.out, figure);
   PrintResults(common, {{"figure", a.out},
-                        {"kl_data_model", kl},
-                        {"kl_single_gaussian", kl_gaussian},
+                        {"kl_data_model", Measure{kl, "nats"}},
+                        {"kl_single_gaussian", Measure{kl_gaussian, "nats"}},
                         {"share_mode_1", shares[0].value},
                         {"share_mode_2", shares[1].value},
                         {"share_mode_3", shares[2].value}});

@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -20,6 +21,26 @@ using grbm::app::Action;
 using grbm::app::Common;
 
 std::string VersionText() { return fmt::format("grbm {}\ncpu target: {}", grbm::Version(), grbm::CpuTarget()); }
+
+// The command line in words that a shell takes for the same.
+std::string CommandText(int argc, char** argv) {
+  std::string text = "grbm";
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view word = argv[k];
+    const auto plain = [](unsigned char c) {
+      return std::isalnum(c) != 0 ||
+             std::string_view("-_./=:,+@%").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    if (!word.empty() && std::ranges::all_of(word, plain)) {
+      text += fmt::format(" {}", word);
+      continue;
+    }
+    text += " '";
+    for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+    text += "'";
+  }
+  return text;
+}
 
 // The command that was meant, when the first word is none.
 void CheckCommandName(grbm::app::Command program, int argc, char** argv) {
@@ -42,6 +63,7 @@ int Run(int argc, char** argv) {
   program.SetFooter(
       "Example: grbm train gmm-iso --out run && grbm sample run/model.safetensors -n 1000 -o samples.npy");
   Common common;
+  common.command = CommandText(argc, argv);
   Action action;
   for (const auto add :
        {grbm::app::AddTrain, grbm::app::AddSample, grbm::app::AddReconstruct, grbm::app::AddInpaint,

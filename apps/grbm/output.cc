@@ -21,15 +21,45 @@
 
 namespace grbm::app {
 
+namespace {
+
+double NumberOf(const Result& result) {
+  if (const auto* measure = std::get_if<Measure>(&result)) return measure->value;
+  const auto* number = std::get_if<double>(&result);
+  return number != nullptr ? *number : 0;
+}
+
+// Four digits, or a whole number.
+std::string NumberText(double value) {
+  const double size = std::abs(value);
+  return size >= 1000 && size < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
+
+std::string ResultText(const std::string& text) { return text; }
+std::string ResultText(std::int64_t number) { return std::to_string(number); }
+std::string ResultText(double number) { return NumberText(number); }
+std::string ResultText(const Measure& measure) { return NumberText(measure.value) + " " + measure.unit; }
+
+}  // namespace
+
 void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results) {
   for (const auto& [name, value] : results) {
-    const auto* number = std::get_if<double>(&value);
-    if (number != nullptr && !std::isfinite(*number)) throw NumericError(fmt::format("{} is {}", name, *number));
+    if (const double number = NumberOf(value); !std::isfinite(number)) {
+      throw NumericError(fmt::format("{} is {}", name, number));
+    }
   }
   if (common.json) {
     nlohmann::ordered_json object;
     for (const auto& [name, value] : results) {
-      std::visit([&, &key = name](const auto& v) { object[key] = v; }, value);
+      std::visit(
+          [&, &key = name](const auto& v) {
+            if constexpr (requires { v.unit; }) {
+              object[key] = v.value;
+            } else {
+              object[key] = v;
+            }
+          },
+          value);
     }
     Print("{}\n", JsonText(object));
     return;
@@ -40,7 +70,7 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
   for (const auto& [name, value] : results) {
     std::string label = name;
     std::ranges::replace(label, '_', ' ');
-    const std::string text = std::visit([](const auto& v) { return fmt::format("{}", v); }, value);
+    const std::string text = std::visit([](const auto& v) { return ResultText(v); }, value);
     Print("{:{}}  {}\n", label, width, OneLine(text));
   }
 }
@@ -78,7 +108,7 @@ void WriteImages(const std::string& path, const ModelFile& file, const std::vect
   std::vector<Image> images;
   for (const Matrix& frame : frames) images.push_back(ImageGrid(frame, file.image_shape, options));
   if (Ending(path) == ".gif") {
-    WriteGif(path, images, 8, true);
+    WriteGif(path, images);
   } else {
     WritePng(path, images.back());
   }

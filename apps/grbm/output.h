@@ -12,8 +12,13 @@
 
 namespace grbm::app {
 
-// Named results, in order: lines for people, one object for programs.
-using Result = std::variant<std::string, double, std::int64_t>;
+// Named results, in order: lines for people, with four digits of what is not whole, and one object for programs, with all
+// that there are.
+struct Measure {
+  double value = 0;
+  std::string unit;  // said to people
+};
+using Result = std::variant<std::string, double, std::int64_t, Measure>;
 void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results);
 
 // ".png" of "a/b.png", in lower case.

@@ -1,6 +1,8 @@
 // grbm sample
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "grbm/core/npz.h"
@@ -74,10 +76,14 @@ int Sample(const Arguments& a, const Common& common) {
   WarnUnstable(file);
   Chains chains = NoiseChains(file.model, a.count, common.seed, pool);
   std::vector<Matrix> frames;
+  if (gif) {  // it begins with the noise
+    frames.push_back(chains.visible);
+    file.standardization.Invert(frames.back());
+  }
   {
     Frames observer(file, options, every, pool, common.quiet || common.json);
     sampler.Run(chains, {.seed = common.seed}, &observer);
-    frames = std::move(observer.frames);
+    std::ranges::move(observer.frames, std::back_inserter(frames));
   }
   Matrix last = FinalVisible(file.model, chains, options, pool);
   file.standardization.Invert(last);
@@ -103,7 +109,8 @@ void AddSample(Command app, Common& common, Action& action) {
   command.AddOption("MODEL", a->model, "A model file").Required();
   AddNumber<Index>(command, "-n,--count", a->count, "How many samples", 1, 100'000'000).ShowDefault();
   AddNumber<std::int64_t>(command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1, 1'000'000'000);
-  AddNumber<std::int64_t>(command, "--every", a->every, ".npy and .gif: keep the state after every so many steps", 1,
+  AddNumber<std::int64_t>(command, "--every", a->every,
+                          ".npy and .gif: keep the state after every so many steps; a .gif begins with the noise", 1,
                           1'000'000'000);
   AddNumber<int>(command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
   AddSet(command, a->assignments);

@@ -78,6 +78,7 @@ RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given
   if (seed_given) request.seed = common.seed;
   request.resume = a.resume;
   request.init = a.init;
+  request.command = common.command;
   for (const std::string& assignment : a.assignments) SetOption(request.config, assignment);
   return request;
 }

@@ -21,6 +21,18 @@ def _axes(ax: Any, width: float = 5.0, height: float = 3.6) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def _row(count: int) -> Any:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(1, count, figsize=(3.75 * count, 3.4), layout="constrained", squeeze=False)[1][0]
+
+
+def _colors(top: float, log: bool) -> Any:
+    from matplotlib.colors import LogNorm, Normalize
+
+    return LogNorm(1e-6 * top, top) if log else Normalize(0, top)
+
+
 def _grid(tiles: np.ndarray, columns: int, gap: float) -> np.ndarray:
     """Tiles of height × width × channels, side by side with one pixel of `gap` between them."""
     count, height, width, channels = tiles.shape
@@ -131,27 +143,45 @@ def variances(model: Any, *, ax: Any = None) -> Any:
     return ax
 
 
-def densities(model: Any, X: Any = None, *, resolution: int = 200, margin: float = 0.15, ax: Any = None) -> Any:
+def densities(
+    model: Any, X: Any = None, *, log: bool = False, resolution: int = 200, margin: float = 0.15, ax: Any = None
+) -> Any:
     """The exact density of a model of two visible units, in the data's own units, with rows of data upon it.
+
+    A list of models is drawn side by side in one range and with one scale of colours, so that they can be compared; X is then
+    one array for all, or a list with one for each. log: colours on a logarithmic scale, six decades down from the largest
+    density, which shows modes that are too faint to be seen otherwise.
 
     >>> from grbm import plot
     >>> run = grbm.train("gmm-iso", settings={"train.epochs": 20}, progress=False)
     >>> ax = plot.densities(run.model, resolution=20)
+    >>> axes = plot.densities([run.model, run.model.tempered(4)], log=True, resolution=20)
     """
-    model = getattr(model, "model_", model)
-    if model.visible != 2:
-        raise ValueError(f"densities: the model has {model.visible} visible units: it takes 2 to draw a density")
-    seen = np.asarray(X if X is not None else model.sample(1000), float)
-    low, high = seen.min(axis=0), seen.max(axis=0)
+    several = isinstance(model, (list, tuple))
+    models = [getattr(each, "model_", each) for each in (model if several else [model])]
+    for each in models:
+        if each.visible != 2:
+            raise ValueError(f"densities: the model has {each.visible} visible units: it takes 2 to draw a density")
+    rows = list(X) if several and isinstance(X, (list, tuple)) else [X] * len(models)
+    if len(rows) != len(models):
+        raise ValueError(f"densities: {len(rows)} arrays of rows for {len(models)} models: give one for each, or one for all")
+    seen = [np.asarray(given if given is not None else each.sample(1000), float) for given, each in zip(rows, models)]
+    low, high = np.concatenate(seen).min(axis=0), np.concatenate(seen).max(axis=0)
     pad = margin * (high - low)
     x, y = (np.linspace(a, b, resolution) for a, b in zip(low - pad, high + pad))
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
-    density = np.exp(_core.row_log_likelihoods(model, points, _core.log_partition(model).value))
-    ax = _axes(ax, 4.6, 4)
-    shown = ax.imshow(
-        density.reshape(resolution, resolution), origin="lower", extent=(x[0], x[-1], y[0], y[-1]), cmap="viridis", aspect="auto"
-    )
-    ax.figure.colorbar(shown, ax=ax, label="density")
-    if X is not None:
-        ax.scatter(seen[:, 0], seen[:, 1], s=2, color="white", alpha=0.4, linewidths=0)
-    return ax
+    drawn = [np.exp(_core.row_log_likelihoods(each, points, _core.log_partition(each).value)) for each in models]
+    if several and ax is None:
+        axes = _row(len(models))
+    else:
+        axes = np.ravel(np.asarray(ax if several else _axes(ax, 4.6, 4), object))
+    top = max(density.max() for density in drawn)
+    for one, density, points_seen, given in zip(axes, drawn, seen, rows):
+        shown = one.imshow(
+            np.maximum(density, 1e-6 * top).reshape(resolution, resolution) if log else density.reshape(resolution, resolution),
+            origin="lower", extent=(x[0], x[-1], y[0], y[-1]), cmap="viridis", aspect="auto", norm=_colors(top, log),
+        )  # fmt: skip
+        one.figure.colorbar(shown, ax=one, label="density")
+        if given is not None:
+            one.scatter(points_seen[:, 0], points_seen[:, 1], s=2, color="white", alpha=0.4, linewidths=0)
+    return axes if several else axes[0]

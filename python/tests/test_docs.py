@@ -91,6 +91,16 @@ def test_plots(tmp_path, images):
         figure = np.ravel(np.asarray(axes, object))[0].figure
         figure.savefig(tmp_path / f"{number}.png")
         assert (tmp_path / f"{number}.png").stat().st_size > 3000
+    # Densities that are compared have one range and one scale of colours.
+    laws = [run.model, run.model.tempered(4)]
+    for log in (False, True):
+        panels = plot.densities(laws, [law.sample(50) for law in laws], log=log, resolution=20)
+        assert len({(ax.get_xlim(), ax.get_ylim(), ax.images[0].get_clim()) for ax in panels}) == 1
+        assert panels[0].images[0].get_array().max() > panels[1].images[0].get_array().max()
+        low, high = panels[0].images[0].get_clim()
+        assert low == (pytest.approx(1e-6 * high) if log else 0)
+    with pytest.raises(ValueError, match="1 arrays of rows for 2 models"):
+        plot.densities(laws, [rows])
     plt.close("all")
     with pytest.raises(ValueError, match="image_shape"):
         plot.filters(run.model)

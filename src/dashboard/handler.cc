@@ -56,6 +56,12 @@ std::vector<std::string> Split(const std::string& path) {
   return parts;
 }
 
+// The address of a PNG file: that of the data, or one of the samples.
+bool IsPicture(const std::vector<std::string>& parts) {
+  if (parts.size() < 4 || parts[0] != "api" || parts[1] != "runs") return false;
+  return parts.size() == 4 ? parts[3] == "data" : parts.size() == 5 && parts[3] == "pictures";
+}
+
 bool IsLoopback(const std::string& host) {
   in_addr address{};
   return host == "localhost" || host == "::1" ||
@@ -196,6 +202,7 @@ json RequestHandler::Get(const std::vector<std::string>& parts, const Request& r
   const RunFolder run = Find(parts[2]);
   if (parts.size() == 3) return DescribeRun(run, Pictures::kByAddress);
   if (parts.size() == 4 && parts[3] == "metrics") return ReadMetrics(run, request.get_param_value("token"));
+  if (parts.size() == 4 && parts[3] == "times") return ReadTimes(run, request.get_param_value("token"));
   if (parts.size() == 4 && parts[3] == "pictures") return ListPictures(run, Pictures::kByAddress);
   if (parts.size() == 4 && parts[3] == "model") return Model(run);
   throw Refusal{404, "there is nothing here"};
@@ -221,8 +228,9 @@ void RequestHandler::Answer(const Request& request, Response& response) {
     response.set_content(page_, "text/html; charset=utf-8");
   } else if (request.path == "/api/events") {
     SendEvents(response);
-  } else if (parts.size() == 5 && parts[0] == "api" && parts[1] == "runs" && parts[3] == "pictures") {
-    const auto path = PicturePath(Find(parts[2]), parts[4]);
+  } else if (IsPicture(parts)) {
+    const RunFolder run = Find(parts[2]);
+    const auto path = parts.size() == 4 ? DataPicture(run) : PicturePath(run, parts[4]);
     if (!path || path->extension() != ".png") throw Refusal{404, "there is no such picture"};
     response.set_content(ReadFile(path->string(), {.max_bytes = kMaxPictureFile}), "image/png");
   } else if (parts.size() >= 2 && parts[0] == "api" && parts[1] == "runs") {
@@ -263,10 +271,12 @@ void RequestHandler::SendEvents(Response& response) {
 }
 
 // The library would put together an answer of many ranges in memory, of errors as well, and would tell clients to go on
-// after they have.
+// after they have. For browsers it would compress each answer as tightly as it can, which takes ten times as long as making
+// it, to save nothing on the way to the same machine.
 void RequestHandler::Prepare(Request& request) {
   if (request.ranges.size() > 1) request.ranges.clear();  // CheckCaller refuses them
   request.headers.erase("Expect");
+  request.headers.erase("Accept-Encoding");
 }
 
 // Other pages in the same browser may send requests here: by a name of theirs that leads to this machine, or by posting.

@@ -29,8 +29,7 @@ constexpr Index kFreshImages = 64;
 constexpr Index kFilters = 100;
 constexpr std::int64_t kFrames = 32;
 constexpr double kBinsPerDecade = 50;
-constexpr Index kMeasureRows = 2000;
-constexpr Index kMeasureSamples = 500;
+constexpr Index kFewVariances = 16;  // which are told one by one
 
 Index Count(const ModelFile& file, Index images) { return file.image_shape.known() ? images : kChainPoints; }
 
@@ -54,6 +53,14 @@ json VarianceBins(const Model& model) {
     counts.push_back(bins.contains(bin) ? bins[bin] : 0);
   }
   return {{"first", bins.begin()->first}, {"per_decade", kBinsPerDecade}, {"counts", counts}};
+}
+
+// Of few units, each; a histogram of two numbers says nothing.
+json FewVariances(const ModelFile& file) {
+  if (file.model.visible() > kFewVariances) return json();
+  json list = json::array();
+  for (const float variance : file.model.variance()) list.push_back(variance);
+  return list;
 }
 
 // Images of the weights of hidden units, or in the plane the vectors, each from the mean of the visible units.
@@ -165,6 +172,7 @@ json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, 
   described["shown"] = HasPictures(file);
   described["mean_variance"] = file.model.mean_variance();
   described["variances"] = VarianceBins(file.model);
+  described["few_variances"] = FewVariances(file);
   described["filters"] = Filters(file);
   described["chain"] = DescribeChain(file, seed, pool, progress);
   if (HasPictures(file) && sampler.steps > kMaxShownSteps) {
@@ -180,9 +188,7 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     if (config == file.provenance.end()) throw DataError("the model does not say which data it was trained on");
     const DataOptions options = ParseConfig(config->second, "the model's settings").data;
     EvaluationRequest request = JudgeModel(file, options, pool);
-    request.rows = kMeasureRows;
-    request.samples = kMeasureSamples;
-    request.seed = seed;
+    request.seed = seed;  // all else as `grbm evaluate` has it: the same numbers
     request.file.generate.steps = std::min(file.generation().steps, kMaxShownSteps);  // the scores say how many
     Evaluation evaluation(std::move(request), pool, progress);
     json measured = {{"mixing", MeasureMixingJson(evaluation)}};

@@ -20,7 +20,8 @@ inline constexpr std::int64_t kMaxShownSteps = 2000;
 nlohmann::ordered_json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool,
                                      const EvaluationProgress& progress = {});
 
-// {mixing, quick}, from the data of the model's run; {note} where these cannot be had.
+// {mixing, quick}, from the data of the model's run; {note} where these cannot be had. The distance is that of
+// `grbm evaluate`, as long as its sampler takes no more steps than are shown.
 nlohmann::ordered_json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool,
                                     const EvaluationProgress& progress = {});
 

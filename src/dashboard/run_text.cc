@@ -70,6 +70,29 @@ json MetricColumns(std::string_view text) {
   return columns;
 }
 
+json RunStarts(std::string_view text) {
+  constexpr std::size_t kMost = 1000;
+  json starts = json::array();
+  while (!text.empty() && starts.size() < kMost) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.find("\"started\"") == std::string_view::npos) continue;
+    const json entry = ParseOrNull(line, kMaxLine);
+    if (!entry.is_object()) continue;
+    json start = json::object();
+    for (const char* name : {"update", "seconds", "threads"}) {
+      if (entry.contains(name) && entry[name].is_number()) start[name] = entry[name];
+    }
+    for (const char* name : {"started", "command"}) {
+      if (entry.contains(name) && entry[name].is_string()) start[name] = entry[name];
+    }
+    if (start.contains("update") && start.contains("seconds") && start.contains("started")) {
+      starts.push_back(std::move(start));
+    }
+  }
+  return starts;
+}
+
 json EvaluationScores(std::string_view text) {
   json scores = json::object();
   const json all = ParseOrNull(text, kMaxJsonFile);

@@ -25,6 +25,10 @@ ManifestText ReadManifestText(std::string_view text, const std::string& where);
 // line.
 nlohmann::ordered_json MetricColumns(std::string_view text);
 
+// Lines of times.jsonl that say when a run was started or resumed: [{update, seconds, started, command, threads}, ...], of
+// which the last three may be missing; at most 1,000.
+nlohmann::ordered_json RunStarts(std::string_view text);
+
 // What `grbm evaluate --json` printed: {metric: {score: {value, error, ...}}}; empty where it is something else.
 nlohmann::ordered_json EvaluationScores(std::string_view text);
 

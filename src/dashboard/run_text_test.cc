@@ -51,6 +51,22 @@ TEST(RunText, NeitherLinesNorColumnsOfMetricsGrowWithoutLimit) {
   EXPECT_EQ(MetricColumns(wide + "}\n").size(), 200u);
 }
 
+TEST(RunText, StartsOfARunAreReadFromItsTimes) {
+  const std::string start =
+      R"({"update":0,"seconds":0.5,"started":"2026-01-02T03:04:05Z","command":"grbm train x","threads":2})";
+  EXPECT_EQ(RunStarts(start + "\n{\"update\":1,\"seconds\":2}\n" + start).dump(),
+            R"([{"update":0,"seconds":0.5,"threads":2,"started":"2026-01-02T03:04:05Z","command":"grbm train x"},)"
+            R"({"update":0,"seconds":0.5,"threads":2,"started":"2026-01-02T03:04:05Z","command":"grbm train x"}])");
+  for (const std::string& bad : {std::string(""), std::string("\"started\""), std::string(R"({"started":"x"})"),
+                                 std::string(R"({"update":0,"seconds":0,"started":7})"), std::string(R"(["started"])"),
+                                 "{\"update\":0,\"seconds\":0,\"started\":" + kDeep + "}"}) {
+    EXPECT_EQ(RunStarts(bad).dump(), "[]") << bad.substr(0, 40);
+  }
+  std::string many;
+  for (int k = 0; k < 3000; ++k) many += start + "\n";
+  EXPECT_EQ(RunStarts(many).size(), 1000u);
+}
+
 TEST(RunText, EvaluationsAndPointsAreLeftOutWhereTheyAreSomethingElse) {
   EXPECT_EQ(EvaluationScores(R"({"model":"m","quick":{"x":{"value":1}}})").dump(), R"({"quick":{"x":{"value":1}}})");
   EXPECT_EQ(PicturePoints("[[1,2],[3,4.5]]").dump(), "[[1,2],[3,4.5]]");

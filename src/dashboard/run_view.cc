@@ -65,6 +65,25 @@ std::pair<std::string, std::uint64_t> ReadLines(const fs::path& path, std::uint6
   return {text, offset + text.size()};
 }
 
+// What was added to a file of lines since the answer that gave a token: the file's identity and the end of what was read.
+struct NewLines {
+  std::string text;
+  std::string token = {};
+  bool from_start = true;
+};
+
+NewLines ReadNewLines(const RunFolder& run, const std::string& path, const std::string& token) {
+  const auto state = Look(run, path);
+  if (!state) return {};
+  FileState known;
+  const std::size_t dash = token.find('-');
+  const bool goes_on = dash != std::string::npos && ParseNumber(std::string_view(token).substr(0, dash), known.inode) &&
+                       ParseNumber(std::string_view(token).substr(dash + 1), known.size) &&
+                       known.inode == state->inode && known.size <= state->size;
+  auto [text, end] = ReadLines(path, goes_on ? known.size : 0);
+  return {std::move(text), fmt::format("{}-{}", state->inode, end), !goes_on};
+}
+
 std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
   std::uint64_t update = 0;
   const std::string ending = path.extension().string();
@@ -73,6 +92,16 @@ std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
 }
 
 std::string ReadSmall(const fs::path& path) { return ReadFile(path.string(), {.max_bytes = kMaxJsonFile}); }
+
+// {image: ...} or {points}; null where the file is not what it should be. address: of the picture, from that of the run.
+json DescribePicture(const fs::path& path, Pictures pictures, const std::string& address) {
+  if (path.extension() == ".json") {
+    json points = PicturePoints(ReadSmall(path));
+    return points.is_null() ? json() : json{{"points", std::move(points)}};
+  }
+  if (pictures == Pictures::kByAddress) return {{"image", address}};
+  return {{"image", PngUri(ReadFile(path.string(), {.max_bytes = kMaxPictureFile}))}};
+}
 
 }  // namespace
 
@@ -105,18 +134,19 @@ std::string FileToken(const RunFolder& run, const fs::path& file) {
 }
 
 json ReadMetrics(const RunFolder& run, const std::string& token) {
-  const std::string path = MetricsPath(run.path.string());
-  const auto state = Look(run, path);
-  if (!state) return {{"token", ""}, {"from_start", true}, {"columns", json::object()}};
-  // A token is the file's identity and the end of what was read.
-  FileState known;
-  const std::size_t dash = token.find('-');
-  const bool goes_on = dash != std::string::npos && ParseNumber(std::string_view(token).substr(0, dash), known.inode) &&
-                       ParseNumber(std::string_view(token).substr(dash + 1), known.size) &&
-                       known.inode == state->inode && known.size <= state->size;
-  const auto [text, end] = ReadLines(path, goes_on ? known.size : 0);
+  const NewLines lines = ReadNewLines(run, MetricsPath(run.path.string()), token);
+  return {{"token", lines.token}, {"from_start", lines.from_start}, {"columns", MetricColumns(lines.text)}};
+}
+
+json ReadTimes(const RunFolder& run, const std::string& token) {
+  const NewLines lines = ReadNewLines(run, TimesPath(run.path.string()), token);
+  json columns = MetricColumns(lines.text);
+  json times = json::object();
+  for (const char* name : {"update", "seconds"}) {
+    if (columns.contains(name)) times[name] = std::move(columns[name]);
+  }
   return {
-      {"token", fmt::format("{}-{}", state->inode, end)}, {"from_start", !goes_on}, {"columns", MetricColumns(text)}};
+      {"token", lines.token}, {"from_start", lines.from_start}, {"columns", times}, {"starts", RunStarts(lines.text)}};
 }
 
 std::optional<fs::path> PicturePath(const RunFolder& run, std::string_view update) {
@@ -127,6 +157,19 @@ std::optional<fs::path> PicturePath(const RunFolder& run, std::string_view updat
     if (run.Has(path)) return path;
   }
   return std::nullopt;
+}
+
+std::optional<fs::path> DataPicture(const RunFolder& run) {
+  for (const char* ending : {".png", ".json"}) {
+    const fs::path path = DataPicturePath(run.path.string()) + ending;
+    if (run.Has(path)) return path;
+  }
+  return std::nullopt;
+}
+
+json DescribeData(const RunFolder& run, Pictures pictures) {
+  const auto path = DataPicture(run);
+  return path ? DescribePicture(*path, pictures, "data") : json();
 }
 
 json ListPictures(const RunFolder& run, Pictures pictures) {
@@ -141,15 +184,9 @@ json ListPictures(const RunFolder& run, Pictures pictures) {
   for (const std::uint64_t update : updates) {
     const auto path = PicturePath(run, std::to_string(update));
     if (!path) continue;
-    json picture = {{"update", update}};
-    if (path->extension() == ".json") {
-      picture["points"] = PicturePoints(ReadSmall(*path));
-      if (picture["points"].is_null()) continue;
-    } else if (pictures == Pictures::kInside) {
-      picture["image"] = PngUri(ReadFile(path->string(), {.max_bytes = kMaxPictureFile}));
-    } else {
-      picture["image"] = fmt::format("pictures/{}", update);
-    }
+    json picture = DescribePicture(*path, pictures, fmt::format("pictures/{}", update));
+    if (picture.is_null()) continue;
+    picture["update"] = update;
     list.push_back(std::move(picture));
   }
   return list;
@@ -176,6 +213,8 @@ json DescribeRun(const RunFolder& run, Pictures pictures) {
     }
   }
   described["metrics"] = ReadMetrics(run, "");
+  described["times"] = ReadTimes(run, "");
+  described["data"] = DescribeData(run, pictures);
   described["pictures"] = ListPictures(run, pictures);
   const fs::path evaluation = run.path / "evaluation.json";
   described["evaluation"] = run.Has(evaluation) ? EvaluationScores(ReadSmall(evaluation)) : json::object();

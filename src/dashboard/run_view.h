@@ -28,13 +28,21 @@ std::string PngUri(std::string_view png);
 // How a picture gets into the page: within it, or by an address.
 enum class Pictures { kInside, kByAddress };
 
-// {name, seed, version, ..., total, settings: {section: {key: value}}, metrics, pictures, evaluation}. Throws where the
-// folder holds no run that can be read.
+// {name, seed, version, ..., total, settings: {section: {key: value}}, metrics, times, data, pictures, evaluation}. Throws
+// where the folder holds no run that can be read.
 nlohmann::ordered_json DescribeRun(const RunFolder& run, Pictures pictures);
 
 // {token, from_start, columns: {name: [number or null, ...]}}: the whole lines of metrics.jsonl after those that the token
 // of an earlier answer covers; all where the file is another one by now. Of many thousand lines some are left out.
 nlohmann::ordered_json ReadMetrics(const RunFolder& run, const std::string& token);
+
+// The same of times.jsonl, {update, seconds}, with {starts: [{update, seconds, started, command, threads}, ...]}: when the run
+// was started and resumed.
+nlohmann::ordered_json ReadTimes(const RunFolder& run, const std::string& token);
+
+// {image: address} or {points}: rows of the data, as the run drew them; null where it did not.
+nlohmann::ordered_json DescribeData(const RunFolder& run, Pictures pictures);
+std::optional<std::filesystem::path> DataPicture(const RunFolder& run);
 
 // {update, image: address} or {update, points: [[x, y], ...]}, in order.
 nlohmann::ordered_json ListPictures(const RunFolder& run, Pictures pictures);

@@ -127,6 +127,22 @@ void Canvas::Text(Point at, const std::string& text, Font font, Align align, Col
   cairo_new_path(cairo_.get());
 }
 
+std::vector<std::string> Canvas::Wrapped(const std::string& text, Font font, double max_width, std::size_t most) {
+  std::vector<std::string> lines(1);
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at + 1), text.size());
+    const std::string word = text.substr(at, end - at);  // with the space before it
+    const bool fits = TextWidth(lines.back() + word, font) <= max_width;
+    if (fits || lines.back().empty() || lines.size() == most) {
+      lines.back() += word;
+    } else {
+      lines.push_back(word.substr(1));
+    }
+    at = end;
+  }
+  return lines;
+}
+
 void Canvas::FittedText(Point at, const std::string& text, Font font, Align align, Color color, double max_width,
                         double angle) {
   constexpr double kSmallest = 0.75;

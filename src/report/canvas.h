@@ -44,6 +44,8 @@ class Canvas {
   double TextWidth(const std::string& text, Font font);
   // `at` is on the base line. angle: radians, clockwise.
   void Text(Point at, const std::string& text, Font font, Align align, Color color, double angle = 0);
+  // The text in as few lines as hold it, each at most max_width wide where words can be parted; at most `most`.
+  std::vector<std::string> Wrapped(const std::string& text, Font font, double max_width, std::size_t most);
   // Not wider than max_width: smaller, then cut.
   void FittedText(Point at, const std::string& text, Font font, Align align, Color color, double max_width,
                   double angle = 0);

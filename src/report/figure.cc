@@ -16,9 +16,11 @@ namespace grbm {
 
 namespace {
 
-constexpr double kBorder = 14;  // about the figure
-constexpr double kGap = 16;     // between panels
-constexpr double kTitleRoom = 19;
+constexpr double kBorder = 14;     // about the figure
+constexpr double kGap = 16;        // between panels
+constexpr double kTitleRoom = 19;  // of a line
+constexpr double kTitleLine = 13;  // of each further one
+constexpr std::size_t kMostTitleLines = 3;
 constexpr double kCaptionRoom = 17;
 constexpr double kFigureTitleRoom = 24;
 constexpr Font kFigureTitleFont = {12.5, true};
@@ -84,7 +86,7 @@ void CheckFigure(const Figure& figure) {
 }
 
 struct Cell {
-  std::string title;
+  std::vector<std::string> title;  // lines
   std::string caption;
   std::unique_ptr<Drawing> drawing;
 };
@@ -105,16 +107,21 @@ class Layout {
       const Place place = {style_, figure.plot_width, figure.plot_height, canvas, fmt::format("figure: panel {}", i)};
       Cell cell = std::visit(
           [&](const auto& p) {
-            return Cell{p.title, p.caption, Prepare(p, place)};
+            return Cell{{p.title}, p.caption, Prepare(p, place)};
           },
           figure.panels[i]);
       const Margins room = cell.drawing->Measure(canvas);
       Raise(left_[i % columns_], room.left);
       Raise(right_[i % columns_], room.right);
-      Raise(top_[i / columns_], room.top + (cell.title.empty() ? 0 : kTitleRoom));
       Raise(bottom_[i / columns_], room.bottom + (cell.caption.empty() ? 0 : kCaptionRoom));
       rooms_.push_back(room);
       cells_.push_back(std::move(cell));
+    }
+    for (std::size_t i = 0; i < cells_.size(); ++i) {  // now that the columns' widths are known
+      std::vector<std::string>& title = cells_[i].title;
+      title = canvas.Wrapped(title[0], kTitleFont, Widest(i), kMostTitleLines);
+      const double more = kTitleLine * static_cast<double>(title.size() - 1);
+      Raise(top_[i / columns_], rooms_[i].top + (title[0].empty() ? 0 : kTitleRoom + more));
     }
   }
 
@@ -147,15 +154,22 @@ class Layout {
     for (std::size_t i = 0; i < before.size(); ++i) sum += before[i] + plot + after[i];
     return sum;
   }
+  // Of a text in the middle above or below a plot, whose neighbours it must not meet.
+  double Widest(std::size_t index) const {
+    return figure_.plot_width + 2 * std::min(left_[index % columns_], right_[index % columns_]);
+  }
   double TitleRoom() const { return figure_.title.empty() ? 0 : kFigureTitleRoom; }
 
-  // title: its base line, the same along a row.
+  // title: the base line of its first line, the same along a row.
   void DrawCell(Canvas& canvas, std::size_t index, const Rectangle& plot, double title) const {
     const Cell& cell = cells_[index];
     const Margins& room = rooms_[index];
     const double center = plot.x + plot.width / 2;
-    const double widest = plot.width + 2 * std::min(room.left, room.right);
-    canvas.FittedText({center, title}, cell.title, kTitleFont, Align::kCenter, style_.text, widest);
+    const double widest = Widest(index);
+    for (const std::string& line : cell.title) {
+      canvas.FittedText({center, title}, line, kTitleFont, Align::kCenter, style_.text, widest);
+      title += kTitleLine;
+    }
     cell.drawing->Draw(canvas, plot);
     canvas.FittedText({center, plot.bottom() + room.bottom + kCaptionRoom - 3}, cell.caption, kLabelFont,
                       Align::kCenter, style_.muted, widest);

@@ -12,6 +12,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/report/color_map.h"
+#include "grbm/report/mixture.h"
 #include "support/temporary_folder.h"
 
 namespace grbm {
@@ -163,6 +164,35 @@ TEST_F(FigureTest, AGivenRangeOfValuesSetsTheColours) {
   }
 }
 
+TEST_F(FigureTest, LogarithmicColoursShowWhatIsFaint) {
+  Matrix faint(1, 4);
+  const double values[] = {1, 1e-3, 1e-6, 0};
+  for (Index c = 0; c < 4; ++c) faint(0, c) = static_cast<float>(values[c]);
+  DensityPanel panel = LogarithmicColors({"", "", {}, {}, {}, faint});
+  const Image image = Drawn(One(panel));
+  const Index left = FirstOf(image, {Viridis(1)}, image.height / 2, true);
+  for (Index c = 0; c < 4; ++c) {  // cells of 110 pixels
+    const double position = 1 + std::log10(static_cast<double>(faint(0, c))) / 6;
+    EXPECT_EQ(At(image, left + 55 + 110 * c, image.height / 2), Viridis(position)) << c;
+  }
+  panel.value.low = panel.value.high = 0;
+  EXPECT_THAT(Message<ConfigError>(One(panel)), HasSubstr("value: log = true: give the range of the colours"));
+}
+
+TEST_F(FigureTest, PanelsThatAreComparedShareTheirColours) {
+  Matrix low(1, 1), high(1, 1);
+  low(0, 0) = 1;
+  high(0, 0) = 4;
+  std::vector<DensityPanel> panels = {{"", "", {}, {}, {}, low}, {"", "", {}, {}, {}, high}};
+  ShareColors(panels);
+  const Image image = Drawn({.title = "", .panels = {panels[0], panels[1]}});
+  EXPECT_EQ(At(image, image.width / 5, image.height / 2), Viridis(0.25));
+  EXPECT_EQ(At(image, image.width * 7 / 10, image.height / 2), Viridis(1));
+  panels[0].density(0, 0) = panels[1].density(0, 0) = 0;
+  ShareColors(panels);
+  EXPECT_EQ(panels[0].value.high, 1);
+}
+
 TEST_F(FigureTest, ImagesAreShownSharp) {
   const Figure figure = One(ImagePanel{"", "", {2, 2, 3, {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7}}});
   const Image image = Drawn(figure);
@@ -263,6 +293,20 @@ TEST_F(FigureTest, LongTextStaysOnThePage) {
     EXPECT_EQ(At(image, 4, y), (Color{255, 255, 255}));
     EXPECT_EQ(At(image, image.width - 5, y), (Color{255, 255, 255}));
   }
+}
+
+TEST_F(FigureTest, LongTitlesGoOnBelow) {
+  const auto height = [](const std::string& title) {
+    Figure figure = One(ImagePanel{title, "", {1, 1, 1, {0}}});
+    figure.plot_width = figure.plot_height = 150;
+    return Drawn(figure).height;
+  };
+  const Index one_line = height("Gibbs");
+  EXPECT_EQ(height("Gibbs-Langevin without adjustment"), one_line + 26);
+  EXPECT_EQ(height("Gibbs-Langevin with adjustment, since the repair of 2022"), one_line + 52);
+  EXPECT_EQ(height("Gibbs-Langevin with adjustment, since the repair of 2022 and all that is still to be said of it"),
+            one_line + 52);
+  EXPECT_EQ(height("Gibbs-Langevin-without-any-adjustment-whatever"), one_line);  // smaller, then cut
 }
 
 TEST_F(FigureTest, CurvesMayHaveGapsAndSinglePoints) {

@@ -56,11 +56,12 @@ int Take(GifFileType* gif, GifByteType* bytes, int count) noexcept {
   return static_cast<int>(taken);
 }
 
-void CheckFrames(std::span<const Image> frames, int delay_centiseconds) {
+void CheckFrames(std::span<const Image> frames, const GifTiming& timing) {
   if (frames.empty()) throw DataError("GIF animation: no frames: at least one is needed");
-  if (delay_centiseconds < 1 || delay_centiseconds > kMaxDelay) {
-    throw ConfigError(fmt::format("GIF animation: delay = {} hundredths of a second: allowed is 1 to {}",
-                                  delay_centiseconds, kMaxDelay));
+  for (const auto& [name, value] : {std::pair{"delay", timing.delay}, {"pause", timing.pause}}) {
+    if (value >= 1 && value <= kMaxDelay) continue;
+    throw ConfigError(
+        fmt::format("GIF animation: {} = {} hundredths of a second: allowed is 1 to {}", name, value, kMaxDelay));
   }
   const Image& first = frames.front();
   if (first.height > kMaxSide || first.width > kMaxSide) {
@@ -193,21 +194,24 @@ void DropColor(Image& image) {
 
 }  // namespace
 
-std::string EncodeGif(std::span<const Image> frames, int delay_centiseconds, bool loop) {
-  CheckFrames(frames, delay_centiseconds);
+std::string EncodeGif(std::span<const Image> frames, const GifTiming& timing) {
+  CheckFrames(frames, timing);
   IndexedFrames indexed = ToPalette(frames);
   const auto map = MakeColorMap(indexed.palette);
   const int width = static_cast<int>(frames.front().width);
   const int height = static_cast<int>(frames.front().height);
   Encoder encoder;
   encoder.Screen(width, height, map.get());
-  if (loop) encoder.LoopForEver();
-  for (std::vector<std::uint8_t>& indices : indexed.frames) encoder.Frame(width, height, indices, delay_centiseconds);
+  if (timing.loop) encoder.LoopForEver();
+  for (std::vector<std::uint8_t>& indices : indexed.frames) {
+    const bool last = &indices == &indexed.frames.back();
+    encoder.Frame(width, height, indices, last ? timing.pause : timing.delay);
+  }
   return encoder.Finish();
 }
 
-void WriteGif(const std::string& path, std::span<const Image> frames, int delay_centiseconds, bool loop) {
-  WriteFileAtomically(path, EncodeGif(frames, delay_centiseconds, loop));
+void WriteGif(const std::string& path, std::span<const Image> frames, const GifTiming& timing) {
+  WriteFileAtomically(path, EncodeGif(frames, timing));
 }
 
 std::vector<Image> DecodeGif(std::string_view contents, const std::string& where) {

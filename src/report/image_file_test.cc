@@ -94,27 +94,27 @@ TEST_F(ImageFile, PngKeepsEveryPixel) {
 
 TEST_F(ImageFile, GreyGifKeepsEveryPixelAndItsTiming) {
   const std::vector<Image> frames = {Pattern(9, 40, 1), Pattern(9, 40, 1, 1), Pattern(9, 40, 1, 200)};
-  WriteGif(Path("a.gif"), frames, 7, true);
+  WriteGif(Path("a.gif"), frames, {.delay = 7, .pause = 90});
   EXPECT_EQ(ReadGif(Path("a.gif")), frames);
   const GifFacts facts = Facts(ReadFile(Path("a.gif")));
-  EXPECT_THAT(facts.delays, ElementsAre(7, 7, 7));
+  EXPECT_THAT(facts.delays, ElementsAre(7, 7, 90));
   EXPECT_TRUE(facts.loops);
 
-  const GifFacts once = Facts(EncodeGif(frames, 65535, false));
+  const GifFacts once = Facts(EncodeGif(frames, {.delay = 65535, .pause = 65535, .loop = false}));
   EXPECT_THAT(once.delays, ElementsAre(65535, 65535, 65535));
   EXPECT_FALSE(once.loops);
 }
 
 TEST_F(ImageFile, GifKeepsFewColours) {
   const std::vector<Image> frames = {Pattern(4, 8, 3), Pattern(4, 8, 3, 50)};
-  EXPECT_EQ(DecodeGif(EncodeGif(frames, 10, true), "a"), frames);
+  EXPECT_EQ(DecodeGif(EncodeGif(frames), "a"), frames);
   const std::vector<Image> one = {{1, 1, 3, {1, 2, 3}}};
-  EXPECT_EQ(DecodeGif(EncodeGif(one, 10, true), "a"), one);
+  EXPECT_EQ(DecodeGif(EncodeGif(one), "a"), one);
 }
 
 TEST_F(ImageFile, GifOfManyColoursIsNearOnAverageAndInEachPlace) {
   const std::vector<Image> frames = {Smooth(64, 96, 0), Smooth(64, 96, 2)};
-  const std::vector<Image> read = DecodeGif(EncodeGif(frames, 10, true), "a");
+  const std::vector<Image> read = DecodeGif(EncodeGif(frames), "a");
   ASSERT_EQ(read.size(), 2u);
   for (std::size_t f = 0; f < 2; ++f) {
     ASSERT_EQ(read[f].pixels.size(), frames[f].pixels.size());
@@ -142,7 +142,7 @@ TEST_F(ImageFile, GifOfManyColoursIsNearOnAverageAndInEachPlace) {
 TEST_F(ImageFile, DamagedFilesAreRefusedOrRead) {
   ExpectSurvivesDamage([](const std::string& bytes) { DecodePng(bytes, "a.png"); }, EncodePng(Pattern(3, 4, 3)));
   const std::vector<Image> frames = {Pattern(3, 4, 1), Pattern(3, 4, 1, 9)};
-  std::string gif = EncodeGif(std::vector<Image>{{2, 2, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2}}}, 10, true);
+  std::string gif = EncodeGif(std::vector<Image>{{2, 2, 3, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2}}});
   ExpectSurvivesDamage([](const std::string& bytes) { DecodeGif(bytes, "a.gif"); }, gif);
   EXPECT_THAT(DataMessage([] { DecodePng("", "a.png"); }), HasSubstr("damaged PNG image"));
   EXPECT_THAT(DataMessage([] { DecodeGif("GIF", "a.gif"); }), StartsWith("a.gif: not a GIF image: "));
@@ -152,7 +152,7 @@ TEST_F(ImageFile, DamagedFilesAreRefusedOrRead) {
 TEST_F(ImageFile, PathsThatCannotBeWritten) {
   const std::vector<Image> frames = {Pattern(3, 4, 1)};
   EXPECT_THROW(WritePng(Path("none/a.png"), frames[0]), IoError);
-  EXPECT_THROW(WriteGif(Path("none/a.gif"), frames, 5, true), IoError);
+  EXPECT_THROW(WriteGif(Path("none/a.gif"), frames), IoError);
   EXPECT_THROW(WritePng("/dev/full", frames[0]), IoError);
   EXPECT_THROW(ReadPng(Path("none.png")), IoError);
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
@@ -168,15 +168,15 @@ TEST_F(ImageFile, ImagesThatAreNot) {
   EXPECT_THROW(EncodePng({-1, -1, 1, {0}}), DataError);
   EXPECT_THROW(EncodePng({Index{1} << 62, 4, 1, {}}), DataError);
 
-  EXPECT_THAT(DataMessage([] { EncodeGif({}, 5, true); }), HasSubstr("no frames"));
+  EXPECT_THAT(DataMessage([] { EncodeGif({}); }), HasSubstr("no frames"));
   const std::vector<Image> mixed = {Pattern(3, 4, 1), Pattern(4, 3, 1)};
-  EXPECT_EQ(DataMessage([&] { EncodeGif(mixed, 5, true); }),
+  EXPECT_EQ(DataMessage([&] { EncodeGif(mixed); }),
             "GIF animation: frame 1 is 4×3×1: all must be like the first, 3×4×1");
   const std::vector<Image> one = {Pattern(3, 4, 1)};
-  EXPECT_THROW(EncodeGif(one, 0, true), ConfigError);
-  EXPECT_THROW(EncodeGif(one, 65536, true), ConfigError);
+  EXPECT_THROW(EncodeGif(one, {.delay = 0}), ConfigError);
+  EXPECT_THROW(EncodeGif(one, {.pause = 65536}), ConfigError);
   const std::vector<Image> wide = {Pattern(1, 65536, 1)};
-  EXPECT_THROW(EncodeGif(wide, 5, true), DataError);
+  EXPECT_THROW(EncodeGif(wide), DataError);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace {
 constexpr double kReach = 10;  // the panels show -kReach to kReach
 constexpr Index kCells = 200;
 
+constexpr double kFaintest = 1e-6;  // of the largest density, on a logarithmic scale
+
 Axis PlaneAxis(const char* label) { return {label, -kReach, kReach, false}; }
 
 }  // namespace
@@ -24,6 +26,24 @@ DensityPanel PlaneDensity(const std::string& title, const std::string& caption, 
   }
   // A law on so little room that no cell's centre meets it: dark, like any density of 0.
   if (std::ranges::max(panel.density.values()) == 0) panel.value.high = 1;
+  return panel;
+}
+
+void ShareColors(std::span<DensityPanel> panels) {
+  double high = 0;
+  for (const DensityPanel& panel : panels) {
+    high = std::max(high, static_cast<double>(std::ranges::max(panel.density.values())));
+  }
+  for (DensityPanel& panel : panels) {
+    panel.value.low = 0;
+    panel.value.high = high > 0 ? high : 1;
+  }
+}
+
+DensityPanel LogarithmicColors(DensityPanel panel) {
+  const double high =
+      panel.value.high > 0 ? panel.value.high : static_cast<double>(std::ranges::max(panel.density.values()));
+  panel.value = {.label = "density, log scale", .low = kFaintest * high, .high = high, .log = true};
   return panel;
 }
 

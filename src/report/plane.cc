@@ -33,7 +33,9 @@ class DensityDrawing : public Drawing {
         style_(place.style) {
     RefuseLog(panel.x, place.where + ": x axis", "a heat map");
     RefuseLog(panel.y, place.where + ": y axis", "a heat map");
-    RefuseLog(panel.value, place.where + ": value", "a heat map");
+    if (panel.value.log && panel.value.low == panel.value.high) {
+      throw ConfigError(place.where + ": value: log = true: give the range of the colours, both ends above 0");
+    }
     const Matrix& density = panel.density;
     Extent values = kNothing;
     for (Index r = 0; r < density.rows(); ++r) {

@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <optional>
 
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -113,18 +113,50 @@ std::string SharesText(const Mixture& mixture, ConstMatrix points) {
 }
 
 // A column of a figure: a density, points v, and their means given h.
-using Column3 = std::array<Panel, 3>;
+struct PlaneColumn {
+  std::optional<DensityPanel> density;
+  Panel no_density;  // in its place
+  Panel points, means;
+};
+
+// Row by row: densities, the same with logarithmic colours, points, means. One range of colours for all.
+std::vector<Panel> RowsOf(std::vector<PlaneColumn> columns) {
+  std::vector<DensityPanel> densities;
+  for (PlaneColumn& column : columns) {
+    if (column.density) densities.push_back(std::move(*column.density));
+  }
+  ShareColors(densities);
+  std::vector<Panel> panels;
+  for (const bool log : {false, true}) {
+    auto next = densities.begin();
+    for (const PlaneColumn& column : columns) {
+      if (!column.density) {
+        panels.push_back(log ? EmptyPanel("", "") : column.no_density);
+        continue;
+      }
+      panels.emplace_back(*next++);
+      if (!log) continue;
+      DensityPanel below = LogarithmicColors(std::get<DensityPanel>(std::move(panels.back())));
+      below.title.clear();
+      below.caption.clear();
+      panels.back() = std::move(below);
+    }
+  }
+  for (PlaneColumn& column : columns) panels.push_back(std::move(column.points));
+  for (PlaneColumn& column : columns) panels.push_back(std::move(column.means));
+  return panels;
+}
 
 // Of one model, or what became of it.
-Column3 ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
+PlaneColumn ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
   const std::string title = row.row.labels[2];
-  if (!row.trained()) return {EmptyPanel(title, row.Trouble()), EmptyPanel("", ""), EmptyPanel("", "")};
+  if (!row.trained()) return {{}, EmptyPanel(title, row.Trouble()), EmptyPanel("", ""), EmptyPanel("", "")};
   ModelFile file = row.ReadModelFile();
-  Panel density = EmptyPanel(title, "the density could not be computed");
+  std::optional<DensityPanel> density;
   try {
     const Quadrature law(file.law());
     const Score* kl = row.result->Find("mixture", "kl_data_model");
-    density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g}", kl->estimate.value) : "",
+    density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g} nats", kl->estimate.value) : "",
                            DensityInOwnUnits(law, file.standardization));
   } catch (const Error&) {
   }
@@ -134,7 +166,8 @@ Column3 ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
     const std::string caption = SharesText(mixture, shown);
     return PlanePoints("", caption, std::move(shown));
   };
-  return {std::move(density), points(Final::kSample), points(Final::kMean)};
+  return {std::move(density), EmptyPanel(title, "the density could not be computed"), points(Final::kSample),
+          points(Final::kMean)};
 }
 
 // KL and acceptance over training, a curve for each sampler.
@@ -165,19 +198,18 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
   const Mixture mixture = *FindMixture(mixture_name);
   Matrix points = mixture.Sample(seed, kPoints).points;
   const std::string caption = SharesText(mixture, points);
-  std::vector<Column3> columns;
-  columns.push_back({PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f}", KlOfFittedGaussian(mixture)),
-                                  [&](double x, double y) { return mixture.LogDensity(x, y); }),
-                     PlanePoints("", caption, std::move(points)), EmptyPanel("", "means of the samples above")});
+  std::vector<PlaneColumn> columns;
+  columns.push_back(
+      {PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f} nats", KlOfFittedGaussian(mixture)),
+                    [&](double x, double y) { return mixture.LogDensity(x, y); }),
+       EmptyPanel("", ""), PlanePoints("", caption, std::move(points)), EmptyPanel("", "means of the samples above")});
   for (const RowResult* row : rows) columns.push_back(ModelPanels(*row, mixture, page));
   Figure figure;
   figure.title =
       fmt::format("{}, {}{}", mixture_name, way.label, page.options().seeds > 1 ? fmt::format(", seed {}", seed) : "");
   figure.plot_width = figure.plot_height = 150;
   figure.columns = static_cast<int>(columns.size());
-  for (std::size_t line = 0; line < 3; ++line) {
-    for (Column3& column : columns) figure.panels.push_back(std::move(column[line]));
-  }
+  figure.panels = RowsOf(std::move(columns));
   page.Draw(file, figure, figure.title);
   Figure training;
   training.title = figure.title + ": over training";
@@ -189,7 +221,9 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
 
 void Render(Page& page) {
   page.Text(
-      "Densities above; below them 1,000 samples from noise, v as it is, and below these the means μ + W h of the same "
+      "Densities above, all in one range of colours, and below them once more on a logarithmic scale, which shows "
+      "faint "
+      "modes; below them 1,000 samples from noise, v as it is, and below these the means μ + W h of the same "
       "samples, which is what the paper's figures show. From the left: the truth, and what each sampler learned. KL is "
       "KL(data ‖ model) in nats, by quadrature; below each panel of samples stands the share of them within three "
       "deviations of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows negative energies and samples "

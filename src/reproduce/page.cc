@@ -205,7 +205,7 @@ void Page::Draw(const std::string& name, const Figure& figure, const std::string
 }
 
 void Page::Animate(const std::string& name, std::span<const Image> frames, const std::string& description) {
-  WriteGif(folder_ + "/" + name + ".gif", frames, 8, true);
+  WriteGif(folder_ + "/" + name + ".gif", frames);
   Text(fmt::format("![{}]({}.gif)", description, name));
 }
 

@@ -1,10 +1,12 @@
 #include "train/metrics_file.h"
 
+#include <fmt/chrono.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 
 #include "core/json.h"
@@ -30,34 +32,43 @@ std::uint64_t CountLogged(const LogSchedule& schedule, std::uint64_t updates) {
   return count + (updates >= schedule.total && other(schedule.total) && !evaluated ? 1 : 0);
 }
 
-// The update that a line is of; none where it is no such line.
-std::optional<std::uint64_t> UpdateOf(std::string_view line) {
+// A line of an update; null where it is no such line.
+json ParseLine(std::string_view line) {
   constexpr std::size_t kMaxLine = std::size_t{1} << 20;
   try {
-    const json entry = ParseJson<json>(line, kMaxLine, "");
-    if (!entry.is_object() || !entry.contains("update") || !entry["update"].is_number_unsigned()) return std::nullopt;
-    return entry["update"].get<std::uint64_t>();
+    json entry = ParseJson<json>(line, kMaxLine, "");
+    if (entry.is_object() && entry.contains("update") && entry["update"].is_number_unsigned()) return entry;
   } catch (const DataError&) {
-    return std::nullopt;
   }
+  return nullptr;
+}
+
+// Calls keep(update, entry) for each line of a file that is of an update up to `updates`: the lines for which it is true.
+template <typename Keep>
+std::string KeptLines(const std::string& path, std::uint64_t updates, Keep keep) {
+  if (!Exists(path)) return "";
+  std::string kept;
+  std::istringstream lines(ReadFile(path));
+  for (std::string line; std::getline(lines, line);) {
+    const json entry = ParseLine(line);
+    if (entry.is_null()) continue;
+    const std::uint64_t update = entry["update"];
+    if (update <= updates && keep(update, entry)) kept += line + "\n";
+  }
+  return kept;
 }
 
 // Writes back the lines of updates up to `updates`, and returns the path.
 const std::string& CutBack(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
                            RunObserver& observer) {
-  std::string kept;
   std::uint64_t lines_kept = 0;
   std::uint64_t last = 0;
-  if (Exists(path)) {
-    std::istringstream lines(ReadFile(path));
-    for (std::string line; std::getline(lines, line);) {
-      const auto update = UpdateOf(line);
-      if (!update || *update > updates || *update <= last) continue;
-      last = *update;
-      kept += line + "\n";
-      ++lines_kept;
-    }
-  }
+  const std::string kept = KeptLines(path, updates, [&](std::uint64_t update, const json&) {
+    if (update <= last) return false;
+    last = update;
+    ++lines_kept;
+    return true;
+  });
   if (const std::uint64_t expected = CountLogged(schedule, updates); lines_kept != expected) {
     observer.OnWarning(fmt::format("{}: {} lines of the {} up to update {}: what is missing is not made again", path,
                                    lines_kept, expected, updates));
@@ -114,6 +125,51 @@ void MetricsFile::Sync() {
   Do([&] { file_.Sync(); });
 }
 void MetricsFile::Close() {
+  Do([&] { file_.Close(); });
+}
+
+struct TimesFile::Kept {
+  std::string path;
+  double seconds = 0;
+
+  Kept(const std::string& file, std::uint64_t updates) : path(file) {
+    std::uint64_t last = 0;
+    WriteFileAtomically(path, KeptLines(path, updates, [&](std::uint64_t update, const json& entry) {
+                          const bool known = entry.contains("seconds") && entry["seconds"].is_number();
+                          if (!known || update < last || entry["seconds"].get<double>() < seconds) return false;
+                          last = update;
+                          seconds = entry["seconds"];
+                          return true;
+                        }));
+  }
+};
+
+TimesFile::TimesFile(const std::string& path, std::uint64_t updates) : TimesFile(Kept(path, updates)) {}
+
+TimesFile::TimesFile(Kept kept) : file_(kept.path), earlier_(kept.seconds) {}
+
+double TimesFile::Seconds() const {
+  const double now = earlier_ + std::chrono::duration<double>(Clock::now() - start_).count();
+  return std::round(1000 * now) / 1000;
+}
+
+void TimesFile::Start(std::uint64_t update, const std::string& command, int threads) {
+  start_ = Clock::now();
+  last_ = update;
+  json line = {{"update", update}, {"seconds", Seconds()}};
+  line["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  if (!command.empty()) line["command"] = command;
+  line["threads"] = threads;
+  Do([&] { file_.Append(JsonText(line) + "\n"); });
+}
+
+void TimesFile::Note(std::uint64_t update) {
+  if (update == last_) return;
+  last_ = update;
+  Do([&] { file_.Append(JsonText(json{{"update", update}, {"seconds", Seconds()}}) + "\n"); });
+}
+
+void TimesFile::Close() {
   Do([&] { file_.Close(); });
 }
 

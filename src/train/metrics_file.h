@@ -1,6 +1,7 @@
-// metrics.jsonl of a run.
+// metrics.jsonl and times.jsonl of a run.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +43,33 @@ class MetricsFile {
 
  private:
   AppendFile file_;
+};
+
+// When a run was at work, and how long it took to each of its lines of metrics: in a file of its own, because metrics are the
+// same bytes in every run of the same settings. Lines are {update, seconds}, the seconds counted over all parts of the run
+// that led to its present state; the first line of each part has {started, command, threads}, too.
+class TimesFile {
+ public:
+  // Cut back to the lines of updates up to `updates`. Throws IoError, as all of these do, with the words of MetricsFile.
+  TimesFile(const std::string& path, std::uint64_t updates);
+
+  // Work begins, after `update`. command: where it is known.
+  void Start(std::uint64_t update, const std::string& command, int threads);
+  // A line, unless the last one is of the same update.
+  void Note(std::uint64_t update);
+  void Close();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Kept;
+  explicit TimesFile(Kept kept);
+  double Seconds() const;
+
+  AppendFile file_;
+  double earlier_;  // seconds before this part
+  Clock::time_point start_ = Clock::now();
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace grbm

@@ -31,6 +31,8 @@ namespace fs = std::filesystem;
 constexpr Index kPictureImages = 64;
 constexpr Index kPicturePoints = 256;
 
+Index PictureRows(const ModelFile& file) { return file.image_shape.known() ? kPictureImages : kPicturePoints; }
+
 // After which updates a picture is drawn: `count` of them, or fewer in short runs, evenly on a logarithmic scale; the last
 // is the last of the run.
 std::set<std::uint64_t> PictureUpdates(std::uint64_t total, std::int64_t count) {
@@ -69,6 +71,7 @@ class Run {
   void GoOn();
 
   void Save();
+  void WriteDataPicture() const;
   void WritePicture(std::uint64_t update) const;
   bool Paused() const { return request_.pause_after > 0 && trainer_.updates() >= request_.pause_after; }
   bool IsTimeToSave(std::uint64_t update) const;
@@ -89,6 +92,7 @@ class Run {
   std::optional<RunOrigin> origin_;
   std::unique_ptr<FolderLock> lock_;
   std::optional<MetricsFile> metrics_file_;
+  std::optional<TimesFile> times_file_;
   Watch watch_;
   std::vector<std::string> words_;  // of the last update: where the next one diverges, the error says more
   Clock::time_point saved_;
@@ -136,7 +140,11 @@ void Run::GoOn() {
   RemoveLaterPictures(PictureFolder(folder), trainer_.updates());
   metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
                         observer_);
-  if (config_.checkpoint.pictures > 0) MakeFolder(PictureFolder(folder));
+  times_file_.emplace(TimesPath(folder), trainer_.updates());
+  if (config_.checkpoint.pictures > 0) {
+    MakeFolder(PictureFolder(folder));
+    WriteDataPicture();
+  }
   // The model is that of the checkpoint, also where a kill came between the two.
   if (trainer_.updates() > 0) WriteModel(ModelPath(folder), data_trainer_.File());
 }
@@ -144,6 +152,7 @@ void Run::GoOn() {
 void Run::Save() {
   const std::string checkpoints = CheckpointFolder(request_.folder);
   const std::string path = checkpoints + "/" + CheckpointName(trainer_.updates());
+  times_file_->Note(trainer_.updates());
   metrics_file_->Sync();  // what is before a checkpoint is not made again
   WriteCheckpoint(path, trainer_.State(), *origin_);
   WriteModel(ModelPath(request_.folder), data_trainer_.File());
@@ -152,12 +161,20 @@ void Run::Save() {
   saved_ = Clock::now();
 }
 
+// As many rows as a picture of samples has, to be held beside it.
+void Run::WriteDataPicture() const {
+  const std::string path = DataPicturePath(request_.folder);
+  const ModelFile file = data_trainer_.File();
+  if (!HasPictures(file) || Exists(path + ".png") || Exists(path + ".json")) return;
+  const Picture picture = DrawPicture(file, ReadSome(data_, PictureRows(file), request_.seed));
+  WriteFileAtomically(path + picture.ending, picture.contents);
+}
+
 // The same chains at every picture, so that they can be followed from one to the next.
 void Run::WritePicture(std::uint64_t update) const {
   const ModelFile file = data_trainer_.File();
   if (!HasPictures(file)) return;
-  const Index count = file.image_shape.known() ? kPictureImages : kPicturePoints;
-  const Matrix samples = DrawShown(file, count, PartSeed(request_.seed, Part::kPictures), pool_);
+  const Matrix samples = DrawShown(file, PictureRows(file), PartSeed(request_.seed, Part::kPictures), pool_);
   const Picture picture = DrawPicture(file, samples);
   WriteFileAtomically(fmt::format("{}/{:012}{}", PictureFolder(request_.folder), update, picture.ending),
                       picture.contents);
@@ -178,12 +195,15 @@ bool Run::Train() {
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer_.total_updates(), config_.checkpoint.pictures);
   observer_.OnStart(trainer_, data_.rows());
   saved_ = Clock::now();
+  if (!trainer_.done() && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
   while (!trainer_.done() && !Paused()) {
     const UpdateMetrics metrics = trainer_.Update();
     Speak();
     const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
     if (schedule.Logs(metrics.update)) {
-      metrics_file_->Write(MetricsLine(metrics, evaluate ? curves_->Measure(data_trainer_.File()) : Values()));
+      const Values measured = evaluate ? curves_->Measure(data_trainer_.File()) : Values();
+      times_file_->Note(metrics.update);  // first: who sees a line of metrics finds its time
+      metrics_file_->Write(MetricsLine(metrics, measured));
     }
     // Before the checkpoint: what is after one is not made again.
     if (pictures.contains(metrics.update)) WritePicture(metrics.update);
@@ -195,6 +215,7 @@ bool Run::Train() {
   }
   Speak();
   metrics_file_->Close();
+  times_file_->Close();
   return trainer_.done();
 }
 

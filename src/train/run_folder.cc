@@ -124,9 +124,11 @@ std::string Manifest(const RunRequest& request, const Dataset& data, const RunOr
 std::string ConfigPath(const std::string& folder) { return folder + "/config.toml"; }
 std::string ManifestPath(const std::string& folder) { return folder + "/manifest.json"; }
 std::string MetricsPath(const std::string& folder) { return folder + "/metrics.jsonl"; }
+std::string TimesPath(const std::string& folder) { return folder + "/times.jsonl"; }
 std::string ModelPath(const std::string& folder) { return folder + "/model.safetensors"; }
 std::string InitPath(const std::string& folder) { return folder + "/init.safetensors"; }
 std::string PictureFolder(const std::string& folder) { return folder + "/samples"; }
+std::string DataPicturePath(const std::string& folder) { return folder + "/data"; }
 std::string CheckpointFolder(const std::string& folder) { return folder + "/checkpoints"; }
 
 RunRequest ReadRun(const std::string& folder) {

@@ -36,6 +36,8 @@ SCENARIOS = {
 
 # They name whoever held them last.
 LOCKS = ("run.lock", "lock", ".mnist.lock")
+# What the settings do not decide: when a run was at work.
+TIMES = "times.jsonl"
 
 
 def settings(updates, every):
@@ -88,14 +90,30 @@ def check_files(folder):
 def contents(folder):
     """Everything in a folder that the settings decide; temporary and damaged files would show here."""
     files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*")
-             if path.is_file() and path.name not in LOCKS}
+             if path.is_file() and path.name not in (*LOCKS, TIMES)}
     if "manifest.json" in files:  # the threads of the first start are in it
         files["manifest.json"] = re.sub(rb'"threads": \d+', b"", files["manifest.json"])
     return files
 
 
+def check_times(folder):
+    """Every line of metrics has its time, and times only grow, whatever was lost between them."""
+    if not (folder / TIMES).exists():
+        return
+    times = [json.loads(line) for line in (folder / TIMES).read_text().splitlines()]
+    for name in ("update", "seconds"):
+        values = [line[name] for line in times]
+        if values != sorted(values):
+            raise Lost(f"{folder / TIMES}: {name} goes back")
+    missing = {json.loads(line)["update"] for line in (folder / "metrics.jsonl").read_text().splitlines()} - {
+        line["update"] for line in times}
+    if missing:
+        raise Lost(f"{folder / TIMES}: no time of the updates {sorted(missing)}")
+
+
 def compare(folder, reference):
     """The same files with the same bits."""
+    check_times(folder)
     ours = contents(folder)
     if ours == reference:
         return

@@ -272,6 +272,14 @@ class Models(ProgramTest):
         for ending, magic in [(".svg", b"<?xml"), (".pdf", b"%PDF")]:
             self.succeed("density", model, "--data", "gmm-iso", "-o", out.with_suffix(ending), "--quiet")
             self.assertEqual(out.with_suffix(ending).read_bytes()[:len(magic)], magic)
+        said = out.with_suffix(".svg").read_text()
+        for text in ["nats", "density, log scale", "1,000 points of the data"]:
+            self.assertIn(text, said)
+        # Four digits with their unit for people, all of them for programs.
+        printed = self.succeed("density", model, "--data", "gmm-iso", "-o", out).stdout
+        self.assertRegex(printed, r"kl single gaussian +1\.91 nats\n")
+        self.assertNotRegex(printed, r"\d\.\d{6}")
+        self.assertRegex(str(results["kl_single_gaussian"]), r"\d\.\d{6}")
 
     def test_a_model_of_the_plane_is_judged(self):
         model = self.train()
@@ -401,9 +409,26 @@ class Models(ProgramTest):
         gif = self.folder / "chain.gif"
         self.succeed("sample", model, "-n", 4, "-o", gif)
         self.assertEqual(gif.read_bytes()[:6], b"GIF89a")
+        self.check_animation(gif, model)
         back = self.folder / "back.png"
         self.succeed("reconstruct", model, "--data", data, "--split", "train", "-n", 4, "-o", back)
         self.assertEqual(png_pixels(back).shape[2], 1)
+
+    def check_animation(self, gif, model):
+        """It begins with the noise, before the first step, goes on to the last, and rests there."""
+        array = self.folder / "chain.npy"
+        self.succeed("sample", model, "-n", 4, "--every", 1, "-o", array)
+        steps = len(numpy.load(array))
+        durations, shown = [], []
+        with Image.open(gif) as animation:
+            for k in range(animation.n_frames):
+                animation.seek(k)
+                durations.append(animation.info["duration"])
+                pixels = numpy.asarray(animation.convert("L"), float)  # 6 × 6 at scale 9, gaps of 2
+                shown.append([pixels[y:y + 54:9, x:x + 54:9].ravel() for y in (0, 56) for x in (0, 56)])
+        self.assertEqual(durations, [80] * steps + [1500])
+        numpy.testing.assert_allclose(shown[1:], numpy.load(array).clip(0, 255).round(), atol=1)
+        self.assertGreater(numpy.abs(numpy.subtract(shown[0], shown[1])).mean(), 20)
 
     def test_images_of_sixteen_bits_keep_them(self):
         """The same pictures in 8 and in 16 bits: the same standardisation, and samples on the scale of 0 to 255."""

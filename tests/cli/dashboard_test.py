@@ -122,6 +122,38 @@ class Answers(DashboardTest):
         self.assertEqual(more()["columns"], {})
         self.assertEqual(server.ask("/api/runs/one")[0], 200)
 
+    def test_times_and_data_of_a_run(self):
+        server = self.serve()
+        described = server.ask("/api/runs/one")[1]
+        times = described["times"]
+        self.assertEqual(times["columns"]["update"], list(range(201)))
+        self.assertEqual(times["columns"]["seconds"], sorted(times["columns"]["seconds"]))
+        self.assertEqual(list(times["columns"]), ["update", "seconds"])
+        self.assertEqual(len(times["starts"]), 1)
+        self.assertRegex(times["starts"][0]["command"], "^grbm train gmm-iso ")
+        self.assertEqual(len(described["data"]["points"]), 256)
+        more = lambda: server.ask(f"/api/runs/one/times?token={times['token']}")[1]
+        self.assertEqual((more()["from_start"], more()["columns"], more()["starts"]), (False, {}, []))
+        with (self.folder / "runs" / "one" / "times.jsonl").open("a") as file:
+            file.write('{"update": 200, "seconds": 99, "started": "2026-01-01T00:00:00Z"}\n')
+        self.assertEqual(more()["columns"], {"update": [200], "seconds": [99]})
+        self.assertEqual(more()["starts"], [{"update": 200, "seconds": 99, "started": "2026-01-01T00:00:00Z"}])
+        (self.folder / "runs" / "one" / "times.jsonl").unlink()
+        (self.folder / "runs" / "one" / "data.json").unlink()
+        older = server.ask("/api/runs/one")[1]
+        self.assertEqual((older["times"]["columns"], older["times"]["starts"], older["data"]), ({}, [], None))
+        self.assert_refused(server.ask("/api/runs/one/data"), 404, "no such picture")
+        (self.folder / "runs" / "one" / "data.png").write_bytes(b"\x89PNG")
+        self.assertEqual(server.ask("/api/runs/one")[1]["data"], {"image": "data"})
+        self.assertEqual(server.ask("/api/runs/one/data"), (200, b"\x89PNG"))
+
+    def test_the_distance_is_that_of_evaluate(self):
+        model = self.folder / "runs" / "one" / "model.safetensors"
+        theirs = self.results("evaluate", model, "--data", "gmm-iso", "--metrics", "quick")["quick"]
+        ours = self.serve().post("/api/runs/one/measure", "{}")[1]["scores"]["quick"]
+        self.assertEqual(ours, theirs)
+        self.assertIn("2000 samples", ours["frechet"]["note"])
+
     def test_many_lines_are_thinned_but_evaluations_are_kept(self):
         path = self.folder / "runs" / "one" / "metrics.jsonl"
         lines = [{"update": k, "a": k} | ({"q": 1, "q_error": 2} if k % 999 == 0 else {}) for k in range(1, 20001)]
@@ -149,6 +181,17 @@ class Answers(DashboardTest):
         self.assertEqual(server.post("/api/runs/one/samples", "x" * 100_000)[0], 413)
         mixing = server.post("/api/runs/one/measure", "{}")[1]["mixing"]
         self.assertEqual(len(mixing["energies"]), 16)
+
+    def test_answers_are_not_compressed(self):
+        """A browser on the same machine asks for it, and would wait for seconds."""
+        server = self.serve()
+        connection = http.client.HTTPConnection(server.address.hostname, server.address.port, timeout=60)
+        self.addCleanup(connection.close)
+        for path in ["/", "/api/runs/one"]:
+            connection.request("GET", path, headers={"Accept-Encoding": "gzip, deflate, br"})
+            answer = connection.getresponse()
+            self.assertIsNone(answer.getheader("Content-Encoding"), path)
+            self.assertEqual(len(answer.read()), int(answer.getheader("Content-Length")))
 
     def test_events_tell_of_changes(self):
         server = self.serve()

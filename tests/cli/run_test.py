@@ -1,6 +1,8 @@
 """The folder of a run: what is resumed, what is refused, and who may work in it: run_test.py PROGRAM."""
 
+import datetime
 import json
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,7 +33,12 @@ class Folder(ProgramTest):
         return run("train", "--resume", "--quiet", "--out", self.out, *arguments, **options)
 
     def files(self):
-        return {path.relative_to(self.out): path.read_bytes() for path in self.out.rglob("*") if path.is_file()}
+        """What the settings decide: all but the times."""
+        return {path.relative_to(self.out): path.read_bytes() for path in self.out.rglob("*")
+                if path.is_file() and path.name != "times.jsonl"}
+
+    def times(self):
+        return [json.loads(line) for line in (self.out / "times.jsonl").read_text().splitlines()]
 
     def go_back(self, updates):
         """As a kill after this update would have left it."""
@@ -272,6 +279,57 @@ class Damage(Folder):
         self.assertEqual(result.returncode, 0)
         self.assertRegex(result.stderr, f"^grbm: warning: .*metrics.jsonl: {len(lines) - 1} lines of the {len(lines)} up to update 40")
         self.assertEqual(metrics.read_text(), "".join(lines[:4] + lines[5:]), "the lines after it are kept")
+
+    def test_times_are_kept_apart_and_go_on(self):
+        """When a run was at work and by which command, and the seconds up to each line; none of it is in other files."""
+        self.write_rows()
+        before = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0)
+        self.start("--set", "train.log_every=7", "--seed", "3")
+        whole, first = self.files(), self.times()
+        self.assertEqual([line["update"] for line in first], [0, 7, 10, 14, 20, 21, 28, 30, 35, 40])
+        start = first[0]
+        self.assertLessEqual(before, datetime.datetime.fromisoformat(start["started"].replace("Z", "+00:00")))
+        self.assertRegex(start["command"], f"^grbm train gmm-iso --quiet --out {self.out} --set .*train.log_every=7 --seed 3$")
+        self.assertGreaterEqual(start["threads"], 1)
+        self.assertTrue(all(set(line) == {"update", "seconds"} for line in first[1:]))
+        seconds = [line["seconds"] for line in first]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertEqual(seconds[0], 0)
+
+        self.go_back(30)
+        with (self.out / "times.jsonl").open("a") as file:
+            file.write('{"update": 41, "seconds": 1}\n{"upd')
+        self.assertEqual(self.resume("--threads", 1).returncode, 0)
+        self.assertEqual(self.files(), whole)
+        again = self.times()
+        self.assertEqual(again[:8], first[:8], "lines up to the checkpoint are kept")
+        self.assertEqual([line["update"] for line in again[8:]], [30, 35, 40])
+        self.assertRegex(again[8]["command"], f"^grbm train --resume --quiet --out {self.out} --threads 1$")
+        self.assertEqual((again[8]["threads"], again[8]["seconds"]), (1, first[7]["seconds"]))
+        self.assertEqual(self.resume().returncode, 0)
+        self.assertEqual(self.times(), again, "no work, no line")
+
+        # Runs of versions that kept none.
+        (self.out / "times.jsonl").unlink()
+        self.go_back(30)
+        self.assertEqual(self.resume().returncode, 0)
+        self.assertEqual([line["update"] for line in self.times()], [30, 35, 40])
+        self.assertEqual(self.files(), whole)
+
+    def test_commands_are_kept_as_a_shell_takes_them(self):
+        data = self.write_rows("it's data.csv")
+        self.start("--set", f"data.source={data}")
+        self.assertEqual(shlex.split(self.times()[0]["command"])[-2:], ["--set", f"data.source={data}"])
+
+    def test_rows_of_the_data_are_drawn_beside_the_samples(self):
+        path = self.write_rows()
+        self.start()
+        points = json.loads((self.out / "data.json").read_text())
+        rows = [[float(text) for text in line.split(",")] for line in path.read_text().splitlines()]
+        self.assertEqual(sorted(points), sorted(rows))
+        (self.out / "data.json").unlink()
+        self.assertEqual(self.resume().returncode, 0)
+        self.assertEqual(json.loads((self.out / "data.json").read_text()), points)
 
     def test_pictures_of_later_updates_are_removed(self):
         self.write_rows()

@@ -2,11 +2,14 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cssColor, format, h } from "./dom";
+import { smoothed } from "./smooth";
+import { logRange, logTicks } from "./ticks";
 
 export interface Line {
   name: string;
   /** A custom property of the style. */
   color: string;
+  dash?: number[] | undefined;
   x: number[];
   y: (number | null)[];
   /** The edges of a band about y. */
@@ -22,30 +25,32 @@ export interface ChartOptions {
   xLabel: string;
   log?: boolean;
   canLog?: boolean;
-  smooth?: boolean;
+  /** How much curves without a band are smoothed: 0 not at all, 1 most. */
+  smooth?: number;
+  /** The names of the lines stand above them. */
+  legend?: boolean;
   /** The last value stands beside the title. */
   latest?: boolean;
   /** Charts of one group share the place that is pointed at, and the zoom. */
   group?: string;
   xText?: (x: number) => string;
   tick?: (x: number) => string;
+  /** Between ticks of x. */
+  steps?: number[];
 }
 
 const HEIGHT = 210;
+const FONT = "11px system-ui, sans-serif";
+const MOST_LOG_TICKS = 6;
 const charts = new Set<Chart>();
 
-/** An exponential mean whose reach grows with the number of points. */
-function smoothed(y: (number | null)[]): (number | null)[] {
-  const reach = Math.max(1, y.length / 60);
-  const keep = Math.exp(-1 / reach);
-  let sum = 0;
-  let weight = 0;
-  return y.map((value) => {
-    if (value === null) return null;
-    sum = keep * sum + value;
-    weight = keep * weight + 1;
-    return sum / weight;
-  });
+let measure: CanvasRenderingContext2D | null = null;
+
+/** In pixels of the page. */
+function textWidth(text: string): number {
+  measure ??= h("canvas").getContext("2d")!;
+  measure.font = FONT;
+  return measure.measureText(text).width;
 }
 
 export class Chart {
@@ -54,6 +59,9 @@ export class Chart {
   private readonly tip: HTMLElement;
   private readonly latest: HTMLElement;
   private readonly reset: HTMLButtonElement;
+  private readonly legend = h("div", { class: "legend", hidden: true });
+  /** For the half of the last label of x that is beyond the plot. */
+  private right = 12;
   private plot: uPlot | undefined;
   private lines: Line[] = [];
   private shape = "";
@@ -81,7 +89,7 @@ export class Chart {
     this.area.addEventListener("keydown", (event) => this.onKey(event));
     this.area.addEventListener("blur", () => this.plot?.setCursor({ left: -10, top: -10 }));
     this.root = h("section", { class: "card chart" },
-      h("header", {}, h("h3", { title: options.help }, options.title), this.latest, this.reset, logButton), this.area);
+      h("header", {}, h("h3", { title: options.help }, options.title), this.latest, this.reset, logButton), this.legend, this.area);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.area);
     charts.add(this);
@@ -97,7 +105,7 @@ export class Chart {
   /** New values; a zoom stays as it is. */
   set(lines: Line[]): void {
     this.lines = lines;
-    const shape = lines.map((line) => `${line.name} ${line.color} ${Boolean(line.low)} ${this.usesSmooth(line)}`).join("|");
+    const shape = lines.map((line) => `${line.name} ${line.color} ${line.dash ?? ""} ${Boolean(line.low)} ${this.usesSmooth(line)}`).join("|");
     if (!this.plot || shape !== this.shape) {
       this.shape = shape;
       this.rebuild();
@@ -105,8 +113,22 @@ export class Chart {
       this.plot.setData(this.data(), !this.zoomed);
       if (this.zoomed) this.plot.redraw();
     }
+    if (this.options.legend) this.nameLines();
     const only = this.options.latest && lines.length === 1 ? lines[0]!.y.filter((v) => v !== null).pop() : undefined;
     this.latest.textContent = only === undefined ? "" : format(only);
+  }
+
+  /** Each name once. */
+  private nameLines(): void {
+    const names = new Map(this.lines.map((line) => [line.name, line.color]));
+    this.legend.replaceChildren(...[...names].map(([name, color]) => h("span", {}, this.dot(color), name)));
+    this.legend.hidden = names.size < 2;
+  }
+
+  private dot(color: string): HTMLElement {
+    const dot = h("span", { class: "swatch", "aria-hidden": "true" });
+    dot.style.background = `var(${color})`;
+    return dot;
   }
 
   rebuild(): void {
@@ -126,7 +148,7 @@ export class Chart {
   }
 
   private usesSmooth(line: Line): boolean {
-    return (this.options.smooth ?? false) && !line.low && line.y.length > 150;
+    return (this.options.smooth ?? 0) > 0 && !line.low && line.y.length > 20;
   }
 
   /** Per line: its values, then its smoothed values or the edges of its band. */
@@ -135,7 +157,7 @@ export class Chart {
     const tables = this.lines.map((line) => {
       const columns = [line.x, positive(line.y)];
       if (line.low && line.high) columns.push(positive(line.low), positive(line.high));
-      else if (this.usesSmooth(line)) columns.push(positive(smoothed(line.y)));
+      else if (this.usesSmooth(line)) columns.push(positive(smoothed(line.y, this.options.smooth!)));
       return columns as unknown as uPlot.AlignedData;
     });
     return tables.length === 1 ? tables[0]! : uPlot.join(tables);
@@ -144,7 +166,7 @@ export class Chart {
   private plotOptions(width: number): uPlot.Options {
     const text = cssColor("--muted");
     const grid = { stroke: cssColor("--grid"), width: 1 };
-    const font = "11px system-ui, sans-serif";
+    const font = FONT;
     const series: uPlot.Series[] = [{}];
     const bands: uPlot.Band[] = [];
     for (const line of this.lines) {
@@ -153,6 +175,7 @@ export class Chart {
       const paths = line.steps ? uPlot.paths.stepped!({ align: 1 }) : null;
       series.push({
         label: line.name, stroke: smooth || line.faint ? color + "55" : color, width: smooth || line.faint ? 1 : 2,
+        ...(line.dash && !smooth ? { dash: line.dash } : {}),
         spanGaps: true, points: { show: line.x.length < 3, size: 5 }, ...(paths ? { paths, fill: color + "22" } : {}),
       });
       if (line.low) {
@@ -160,19 +183,29 @@ export class Chart {
         series.push({ ...edge }, { ...edge });
         bands.push({ series: [series.length - 1, series.length - 2], fill: color + "30" });
       } else if (smooth) {
-        series.push({ stroke: color, width: 2, spanGaps: true, points: { show: false } });
+        series.push({ stroke: color, width: 2, spanGaps: true, points: { show: false }, ...(line.dash ? { dash: line.dash } : {}) });
       }
     }
-    const tick = this.options.tick;
+    const tick = this.options.tick ?? format;
+    const xLabels = (splits: number[]): string[] => {
+      const labels = splits.map(tick);
+      this.right = Math.max(12, Math.ceil(textWidth(labels[labels.length - 1] ?? "") / 2) + 3);
+      return labels;
+    };
     return {
       width, height: HEIGHT, series, bands, legend: { show: false },
-      padding: [8, 12, 0, 0],
-      scales: { x: { time: false }, y: { distr: this.log ? 3 : 1 } },
+      padding: [8, () => this.right, 0, 0],
+      scales: {
+        x: { time: false },
+        y: this.log ? { distr: 3, range: (_, low, high) => (low > 0 ? logRange(low, high) : [low, high]) } : { distr: 1 },
+      },
       axes: [
         { stroke: text, font, grid, ticks: grid, size: 44, label: this.options.xLabel, labelFont: font, labelSize: 16,
-          values: (_, splits) => splits.map((v) => (tick ? tick(v) : format(v))) },
-        { stroke: text, font, grid, ticks: grid, size: 54,
-          values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))) },
+          values: (_, splits) => xLabels(splits), ...(this.options.steps ? { incrs: this.options.steps } : {}) },
+        { stroke: text, font, grid, ticks: grid,
+          size: (_, labels) => Math.max(40, 16 + Math.max(...(labels ?? []).map(textWidth))),
+          values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))),
+          ...(this.log ? { splits: (_, __, low, high) => logTicks(low, high, MOST_LOG_TICKS), filter: (_, splits) => splits } : {}) },
       ],
       cursor: {
         drag: { x: true, y: false },
@@ -217,9 +250,8 @@ export class Chart {
       // Where runs were logged at other places, the last value before this one.
       let k: number = at;
       while (k > 0 && typeof values[k] !== "number") --k;
-      const dot = h("span", { class: "swatch" });
-      dot.style.background = `var(${line.color})`;
-      if (!line.faint) rows.push(h("div", {}, dot, `${line.name} `, h("b", {}, format(values[k]))));
+      const smooth = this.usesSmooth(line) ? ` smooth ${format(u.data[column + 1]![k])}` : "";
+      if (!line.faint) rows.push(h("div", {}, this.dot(line.color), `${line.name} `, h("b", {}, format(values[k])), smooth));
       column += line.low ? 3 : this.usesSmooth(line) ? 2 : 1;
     }
     const place = this.options.xText ? this.options.xText(x) : `${this.options.xLabel} ${format(x)}`;

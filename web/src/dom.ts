@@ -38,7 +38,14 @@ export function cssColor(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-export const runColor = (index: number): string => `--run-${index % 8}`;
+/** Sixteen colours; from the ninth run on with a dash that changes with every eight. */
+export const runColor = (index: number): string => `--run-${index % 16}`;
+const DASHES: (number[] | undefined)[] = [undefined, [7, 3], [2, 2], [9, 2, 2, 2]];
+const round = (index: number): number => Math.floor(index / 8) % DASHES.length;
+export const runDash = (index: number): number[] | undefined => DASHES[round(index)];
+
+/** Names as people count: run2 before run10. */
+export const byName = new Intl.Collator("en", { numeric: true }).compare;
 
 export function last<T>(list: readonly T[]): T | undefined {
   return list[list.length - 1];
@@ -52,8 +59,9 @@ export function lastNumber(column: (number | null)[] | undefined): number | null
   return null;
 }
 
+/** color: -1 for a run that is not shown. */
 export function swatch(color: number): HTMLElement {
-  const dot = h("span", { class: "swatch", "aria-hidden": "true" });
-  dot.style.background = `var(${runColor(color)})`;
+  const dot = h("span", { class: color < 0 ? "swatch none" : `swatch dash-${round(color)}`, "aria-hidden": "true" });
+  if (color >= 0) dot.style.background = `var(${runColor(color)})`;
   return dot;
 }

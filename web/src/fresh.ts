@@ -84,7 +84,7 @@ export class Fresh {
       const label = `Samples of ${run.name} after ${steps} steps at temperature ${temperature}`;
       if (drawn.points) {
         this.plane = new Plane(runColor(run.color));
-        this.plane.box = boxOf([drawn.points]);
+        this.plane.box = boxOf([drawn.points, run.data?.points ?? []]);
         this.plane.show(drawn.points, label);
         this.screen.replaceChildren(this.plane.root);
       } else if (drawn.image) {

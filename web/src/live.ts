@@ -24,7 +24,8 @@ const withAddresses = (name: string, pictures: Pictures): Pictures =>
 
 export async function fetchRun(name: string): Promise<RunData> {
   const run = await ask<RunData>(at(name));
-  return { ...run, pictures: withAddresses(name, run.pictures) };
+  const data = run.data?.image ? { ...run.data, image: at(name, `/${run.data.image}`) } : run.data;
+  return { ...run, data, pictures: withAddresses(name, run.pictures) };
 }
 
 export const fetchModel = (name: string): Promise<Model> => ask(at(name, "/model"));
@@ -34,27 +35,29 @@ export const measure = (name: string): Promise<Measured> => ask(at(name, "/measu
 export const drawSamples = (name: string, steps: number, temperature: number, seed: number): Promise<Picture & { seconds: number }> =>
   ask(at(name, "/samples"), { steps, temperature, seed });
 
-/** Appends what has been written since; starts anew where the file is another one, or goes back. */
-export async function fetchMetrics(run: Run): Promise<void> {
-  const more = await ask<Metrics>(at(run.name, `/metrics?token=${encodeURIComponent(run.metrics.token)}`));
-  const known = run.metrics.columns;
-  const updates = known["update"] ?? [];
-  const first = more.columns["update"]?.[0] ?? Infinity;
-  if (!more.from_start && first <= (updates[updates.length - 1] ?? -Infinity)) {
-    run.metrics = { token: "", from_start: true, columns: {} };
-    return fetchMetrics(run);
-  }
-  if (more.from_start) {
-    run.metrics = more;
-    return;
-  }
+/** The columns that are known with what has been written since; all anew where the file is another one, or goes back. */
+async function more<T extends Metrics>(known: T, path: string, goesBack: (first: number, last: number) => boolean): Promise<T> {
+  const added = await ask<T>(`${path}?token=${encodeURIComponent(known.token)}`);
+  if (added.from_start) return added;
+  const updates = known.columns["update"] ?? [];
+  const first = added.columns["update"]?.[0] ?? Infinity;
+  if (goesBack(first, updates[updates.length - 1] ?? -Infinity)) return more({ ...known, token: "" }, path, goesBack);
   const length = updates.length;
-  const added = more.columns["update"]?.length ?? 0;
-  for (const name of new Set([...Object.keys(known), ...Object.keys(more.columns)])) {
-    const column = (known[name] ??= new Array<null>(length).fill(null));
-    column.push(...(more.columns[name] ?? new Array<null>(added).fill(null)));
+  const count = added.columns["update"]?.length ?? 0;
+  for (const name of new Set([...Object.keys(known.columns), ...Object.keys(added.columns)])) {
+    const column = (known.columns[name] ??= new Array<null>(length).fill(null));
+    column.push(...(added.columns[name] ?? new Array<null>(count).fill(null)));
   }
-  run.metrics.token = more.token;
+  return { ...added, columns: known.columns };
+}
+
+export async function fetchMetrics(run: Run): Promise<void> {
+  const [metrics, times] = await Promise.all([
+    more(run.metrics, at(run.name, "/metrics"), (first, last) => first <= last),
+    more(run.times, at(run.name, "/times"), (first, last) => first < last), // a start has the update of the line before it
+  ]);
+  run.metrics = metrics;
+  run.times = times.from_start ? times : { ...times, starts: [...run.times.starts, ...times.starts] };
 }
 
 /** Calls back with the state of all runs, at once and whenever something has changed. */

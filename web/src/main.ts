@@ -1,47 +1,52 @@
 // The page: one run or several, from a report or live.
 import { redrawCharts, type Chart } from "./chart";
-import { Curves, type XAxis } from "./curves";
-import { format, h, last, lastNumber, swatch } from "./dom";
+import { Curves, hasTimes, type XAxis } from "./curves";
+import { byName, format, h, last } from "./dom";
 import { Fresh } from "./fresh";
 import { fetchMetrics, fetchModel, fetchPictures, fetchRun, follow, measure, type Tokens } from "./live";
-import { filterFigures, MixingView, redrawPlanes, varianceChart, varianceLines } from "./model";
-import { Player } from "./player";
+import { filterFigures, MixingView, redrawPlanes, varianceChart, varianceLines, varianceTable } from "./model";
+import { isFinished, Overview } from "./overview";
+import { Player, type Still } from "./player";
 import "./style.css";
-import { scoresTable, settingsList, settingsTable } from "./tables";
+import { factsTable, scoresTable, settingsList, settingsTable } from "./tables";
 import type { PageData, Run, RunData } from "./types";
 
-const MOST_SELECTED = 6;
 const STOPPED_SECONDS = 90; // without a line of metrics
 const MODEL_SECONDS = 20; // between two looks at a model that changes
+const AT_ONCE = 4; // requests: browsers have six connections, of which events keep one
 
 const data = JSON.parse(document.getElementById("data")!.textContent!) as PageData;
-let runs: Run[] = [];
-const adopt = (run: RunData): Run => ({ ...run, color: runs.length, selected: runs.filter((r) => r.selected).length < MOST_SELECTED, gone: false });
-for (const run of data.runs) runs.push(adopt(run));
+const adopt = (run: RunData): Run => ({ ...run, color: -1, picked: undefined, gone: false });
+let runs: Run[] = data.runs.map(adopt);
+const newest = new Map<string, Tokens>();
+/** Runs that there are; unknown until the program has said so. */
+let expected = data.live ? -1 : runs.length;
 
 const curves = new Curves();
-const pictures = new Player("Samples over training", "The same chains, from noise to samples, drawn by the model as it was after each update.", "Samples", 350);
+const overview = new Overview(stateText, () => {
+  showAll();
+  loadModels();
+});
+const pictures = new Player("Samples over training", "The same chains, from noise to samples, drawn by the model as it was after each update; beside them, data.", "Samples", 350);
 const chain = new Player("The chain from noise", "The same noise, step by step, under the model as it is now.", "Chains", 160);
 const fresh = new Fresh();
 const gallery = h("div", { class: "pictures" }, pictures.root, chain.root, data.live ? fresh.root : null);
 const variances: Chart = varianceChart();
-const overview = h("div", { class: "overview" });
+const fewVariances = h("div");
+const fewCard = h("section", { class: "card" }, h("header", {}, h("h3", {}, "Variances σ² of the visible units")), fewVariances);
 const filters = h("div", { class: "screens" });
 const filterCard = h("section", { class: "card player" }, h("header", {}, h("h3", {}, "Filters")),
   h("p", { class: "help" }, "Weights of hidden units: what each adds to the picture when it is on."), filters);
-const mixing = new MixingView([filterCard, variances.root]);
+const mixing = new MixingView([filterCard, variances.root, fewCard]);
 const scores = h("div");
 const settings = h("div");
 const state = h("span", { class: "state", role: "status" });
 const notice = h("p", { class: "empty", hidden: true, role: "status" });
 const measureButton = h("button", { onclick: () => void measureAll() }, "Measure now");
 const differences = h("input", { type: "checkbox" });
-const newest = new Map<string, Tokens>();
-const selected = (): Run[] => runs.filter((run) => run.selected);
+const axis = h("select", { "aria-label": "Horizontal axis" });
 
-function isFinished(run: Run): boolean {
-  return run.total > 0 && (lastNumber(run.metrics.columns["update"]) ?? 0) >= run.total;
-}
+const selected = (): Run[] => overview.shown();
 
 function stateText(run: Run): string {
   if (run.gone) return "gone";
@@ -52,66 +57,36 @@ function stateText(run: Run): string {
   return Date.now() - changed < 1000 * STOPPED_SECONDS ? "training" : "stopped";
 }
 
-const COLUMNS: [string, string][] = [
-  ["epoch", "Epoch"], ["reconstruction", "Reconstruction error"], ["mean_variance", "Mean σ²"],
-  ["acceptance", "Acceptance"], ["quick_distance", "Quick distance"], ["pseudo_likelihood", "Pseudo-likelihood"],
-];
-
-function progress(run: Run): HTMLElement {
-  const update = lastNumber(run.metrics.columns["update"]) ?? 0;
-  const bar = h("span", { class: "bar", role: "progressbar", "aria-valuenow": update, "aria-valuemin": 0, "aria-valuemax": run.total, "aria-label": "Updates" }, h("i"));
-  (bar.firstChild as HTMLElement).style.width = `${run.total > 0 ? Math.min(100, (100 * update) / run.total) : 0}%`;
-  return h("span", { class: "progress" }, h("b", {}, format(update)), ` of ${format(run.total)} updates`, bar);
-}
-
-/** The overview anew, with the box in focus that was. */
-function showOverview(): void {
-  const focused = overview.contains(document.activeElement) ? document.activeElement!.getAttribute("aria-label") : null;
-  fillOverview();
-  if (focused) overview.querySelector<HTMLElement>(`[aria-label="${CSS.escape(focused)}"]`)?.focus();
-}
-
-/** One run: large numbers. Several: a table with a box to tick for each. */
-function fillOverview(): void {
-  const columns = COLUMNS.filter(([name]) => runs.some((run) => lastNumber(run.metrics.columns[name]) !== null));
-  if (runs.length === 1) {
-    const run = runs[0]!;
-    const source = run.manifest.data;
-    const tile = (label: string, ...value: (Node | string)[]) => h("div", { class: "tile" }, h("span", {}, label), h("strong", {}, ...value));
-    overview.replaceChildren(
-      h("div", { class: "tile wide" }, h("span", {}, stateText(run)), progress(run)),
-      ...columns.map(([name, label]) => tile(label, format(lastNumber(run.metrics.columns[name])))),
-      tile("Hidden units", format(run.settings["model"]?.["hidden"] as number)),
-      source ? tile("Data", `${format(source.rows)} × ${format(source.visible)}`) : "");
-    return;
-  }
-  const row = (run: Run): HTMLElement => {
-    const box = h("input", { type: "checkbox", "aria-label": `Show ${run.name}` });
-    box.checked = run.selected;
-    box.addEventListener("change", () => {
-      run.selected = box.checked;
-      showAll();
-      if (data.live && run.selected) void loadModel(run);
-    });
-    return h("tr", { class: run.gone ? "gone" : undefined }, h("td", {}, h("label", {}, box, swatch(run.color), run.name)), h("td", {}, progress(run)),
-      h("td", {}, stateText(run)), ...columns.map(([name]) => h("td", {}, format(lastNumber(run.metrics.columns[name])))));
-  };
-  overview.replaceChildren(h("div", { class: "scroll card", tabindex: 0, role: "group", "aria-label": "Runs" }, h("table", { class: "runs" },
-    h("thead", {}, h("tr", {}, ...["Run", "Progress", "State", ...columns.map(([, label]) => label)].map((text) => h("th", { scope: "col" }, text)))),
-    h("tbody", {}, ...runs.map(row)))));
-}
-
 function showCurves(): void {
-  showOverview();
-  curves.set(selected());
+  const shown = selected();
+  const axes: XAxis[] = hasTimes(shown) ? ["update", "epoch", "time"] : ["update", "epoch"];
+  if (axes.length !== axis.options.length) {
+    axis.replaceChildren(...axes.map((name) => h("option", { value: name, selected: name === curves.axis }, name === "time" ? "by time of training" : `by ${name}`)));
+    curves.axis = axis.value as XAxis;
+  }
+  curves.set(shown);
+}
+
+/** The data of the runs that are shown, each once. */
+function dataBeside(shown: Run[]): Still[] {
+  const seen = new Map<string, Still>();
+  for (const run of shown) {
+    const source = run.manifest.data;
+    if (!run.data || !source) continue;
+    const key = source.fingerprint ?? source.source;
+    if (!seen.has(key)) seen.set(key, { name: "data", color: -1, label: source.source.split("/").slice(-1)[0]!, picture: run.data });
+  }
+  return [...seen.values()];
 }
 
 function showPictures(): void {
-  gallery.classList.toggle("many", selected().length > 1);
-  pictures.set(selected().map((run) => ({
+  const shown = selected();
+  const beside = dataBeside(shown);
+  gallery.classList.toggle("many", shown.length + beside.length > 1);
+  pictures.set(shown.map((run) => ({
     name: run.name, color: run.color,
     frames: run.pictures.map((picture) => ({ ...picture, label: `update ${format(picture.update)}` })),
-  })));
+  })), beside);
 }
 
 function showModels(): void {
@@ -127,6 +102,9 @@ function showModels(): void {
   const lines = varianceLines(shown);
   variances.root.hidden = lines.length === 0;
   variances.set(lines);
+  const few = varianceTable(shown);
+  fewCard.hidden = !few;
+  fewVariances.replaceChildren(few ?? "");
   if (data.live) fresh.set(shown);
 }
 
@@ -139,20 +117,52 @@ function showMeasured(): void {
 
 function showSettings(): void {
   const shown = selected();
-  settings.replaceChildren(shown.length > 1 ? settingsTable(shown, differences.checked) : shown[0] ? settingsList(shown[0]) : "");
+  const table = shown.length > 1 ? settingsTable(shown, differences.checked) : shown[0] ? settingsList(shown[0]) : "";
+  settings.replaceChildren(shown.length > 0 ? factsTable(shown) : "", table);
   differences.parentElement!.hidden = shown.length < 2;
 }
 
+function noticeText(): string {
+  if (!data.live) return runs.length > 0 ? "" : "No runs.";
+  if (expected < 0) return `Looking for runs in ${data.folder} …`;
+  if (expected === 0) return runs.length > 0 ? "" : `No run in ${data.folder} yet: they appear here as soon as they start.`;
+  const here = runs.filter((run) => !run.gone).length;
+  return here < expected ? `Reading runs: ${here} of ${expected} …` : "";
+}
+
 function showAll(): void {
+  showList();
   showCurves();
   showPictures();
   showModels();
   showMeasured();
   showSettings();
-  notice.hidden = runs.length > 0;
-  notice.textContent = data.live ? `No run in ${data.folder} yet: they appear here as soon as they start.` : "No runs.";
+}
+
+function showList(): void {
+  overview.set(runs);
+  overview.draw();
+  notice.textContent = noticeText();
+  notice.hidden = notice.textContent === "";
   const names = runs.length <= 3 ? runs.map((run) => run.name).join(", ") : `${runs.length} runs`;
   document.title = names ? `${names} – grbm` : "grbm";
+}
+
+/** Whatever has changed is shown together, a moment later; the longer that takes, the less often, so that there is time for
+ * what comes in. */
+const changes = new Set<() => void>();
+let pause = 50; // milliseconds
+function soon(show: () => void): void {
+  if (changes.size === 0) {
+    window.setTimeout(() => {
+      const start = performance.now();
+      const due = changes.has(showAll) ? [showAll] : [...changes];
+      changes.clear();
+      for (const each of due) each();
+      pause = Math.max(50, 3 * (performance.now() - start));
+    }, pause);
+  }
+  changes.add(show);
 }
 
 async function measureAll(): Promise<void> {
@@ -170,13 +180,20 @@ async function measureAll(): Promise<void> {
 
 const loadedModels = new Map<string, { token: string; time: number }>();
 
+/** Models one after the other, as the program draws them: nothing else has to wait for them. */
+let drawing: Promise<void> = Promise.resolve();
+function loadModels(): void {
+  if (!data.live) return;
+  for (const run of selected()) if (!run.gone) drawing = drawing.then(() => loadModel(run));
+}
+
 async function loadModel(run: Run): Promise<void> {
   const token = newest.get(run.name)?.model ?? "";
   const known = loadedModels.get(run.name);
-  if (token === "" || token === known?.token) return;
+  if (token === "" || token === known?.token || !selected().includes(run)) return;
   const wait = known ? known.time + 1000 * MODEL_SECONDS - Date.now() : 0;
   if (wait > 0) {
-    window.setTimeout(() => void loadModel(run), wait);
+    window.setTimeout(loadModels, wait);
     return;
   }
   loadedModels.set(run.name, { token, time: Date.now() });
@@ -186,47 +203,57 @@ async function loadModel(run: Run): Promise<void> {
     loadedModels.delete(run.name); // it is being written, or has gone: the next change asks again
     return;
   }
-  showModels();
+  soon(showModels);
 }
 
 /** One change after the other: an answer never overtakes an earlier one. */
 let queue: Promise<void> = Promise.resolve();
 
+async function takeRun(name: string, token: Tokens): Promise<void> {
+  const before = newest.get(name);
+  const run = runs.find((each) => each.name === name);
+  try {
+    if (!run) {
+      const found = adopt(await fetchRun(name));
+      runs = [...runs, found];
+      overview.set(runs);
+      soon(selected().includes(found) ? showAll : showList); // of those beyond the first few only the list tells
+    } else {
+      if (token.metrics !== before?.metrics) {
+        await fetchMetrics(run);
+        soon(showList);
+        soon(showCurves);
+      }
+      if (token.pictures !== before?.pictures) {
+        run.pictures = await fetchPictures(name);
+        soon(showPictures);
+      }
+    }
+    newest.set(name, token);
+  } catch {
+    // A run that has just gone, or is not whole yet: asked for again with the next change.
+  }
+}
+
+/** Side by side; each run is shown as soon as it is here. */
 async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
-  let structure = false;
+  const names = Object.keys(tokens).sort(byName);
+  expected = names.length;
+  showList();
   for (const run of runs) {
     const gone = !(run.name in tokens);
-    structure ||= gone !== run.gone;
+    if (gone !== run.gone) soon(showAll);
     run.gone = gone;
   }
-  for (const [name, token] of Object.entries(tokens)) {
-    const before = newest.get(name);
-    const run = runs.find((each) => each.name === name);
-    try {
-      if (!run) {
-        runs = [...runs, adopt(await fetchRun(name))];
-        structure = true;
-      } else {
-        if (token.metrics !== before?.metrics) {
-          await fetchMetrics(run);
-          showCurves();
-        }
-        if (token.pictures !== before?.pictures) {
-          run.pictures = await fetchPictures(name);
-          showPictures();
-        }
-      }
-      newest.set(name, token);
-    } catch {
-      // A run that has just gone, or is not whole yet: asked for again with the next change.
-    }
-  }
-  if (structure) showAll();
-  for (const run of runs) if (run.selected && !run.gone) void loadModel(run);
+  const take = async (): Promise<void> => {
+    for (let name = names.shift(); name !== undefined; name = names.shift()) await takeRun(name, tokens[name]!);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, take));
+  loadModels();
 }
 
 function goLive(): void {
-  window.setInterval(showOverview, 1000 * STOPPED_SECONDS / 3);
+  window.setInterval(() => overview.draw(), 1000 * STOPPED_SECONDS / 3);
   follow((tokens) => (queue = queue.then(() => takeTokens(tokens))), (connected) => {
     state.className = connected ? "state on" : "state off";
     state.textContent = connected ? "live" : "not connected";
@@ -234,26 +261,26 @@ function goLive(): void {
 }
 
 function build(): void {
-  const axis = h("select", { "aria-label": "Horizontal axis" }, h("option", { value: "update" }, "by update"), h("option", { value: "epoch" }, "by epoch"));
   axis.addEventListener("change", () => {
     curves.axis = axis.value as XAxis;
     curves.set(selected());
   });
-  const smooth = h("input", { type: "checkbox" });
-  smooth.checked = true;
-  smooth.addEventListener("change", () => {
-    curves.smooth = smooth.checked;
+  const smooth = h("input", { type: "range", min: 0, max: 1, step: 0.05, value: curves.smooth, "aria-label": "Smoothing" });
+  smooth.addEventListener("input", () => {
+    curves.smooth = Number(smooth.value);
     curves.set(selected());
   });
+  differences.checked = true;
   differences.addEventListener("change", showSettings);
   const heading = (title: string, ...tools: Node[]) => h("div", { class: "heading" }, h("h2", {}, title), h("div", { class: "tools" }, ...tools));
+  const names = [...runs].sort((a, b) => byName(a.name, b.name)).map((run) => run.name);
   document.body.append(
     h("header", { class: "top" }, h("h1", {}, h("span", { class: "mark", "aria-hidden": "true" }), "grbm"),
-      h("span", { class: "what" }, data.live ? data.folder : runs.map((run) => run.name).join(" · ")), state),
+      h("span", { class: "what" }, data.live ? data.folder : names.length > 8 ? `${names.length} runs` : names.join(" · ")), state),
     h("main", {},
-      notice, overview,
+      notice, overview.root,
       gallery,
-      heading("Curves", h("label", {}, smooth, "smooth"), axis),
+      heading("Curves", h("label", {}, "smooth", smooth), axis),
       h("p", { class: "help hint" }, "Point at a curve to read it; drag to zoom, double-click to see all. By keyboard: Tab, arrows, + and −, 0."),
       curves.root,
       heading("Model and mixing", ...(data.live ? [measureButton] : [])),

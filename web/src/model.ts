@@ -1,8 +1,8 @@
 // What a run's model looks like: filters, variances, and how its chains mix.
 import { Chart, type Line } from "./chart";
-import { format, h, runColor, swatch } from "./dom";
+import { format, h, runColor, runDash, swatch } from "./dom";
 import { boxOf, Plane } from "./plane";
-import { mixingTable } from "./tables";
+import { mixingTable, numbersTable } from "./tables";
 import type { Run } from "./types";
 
 const planes: Plane[] = [];
@@ -13,6 +13,7 @@ export function redrawPlanes(): void {
 
 export function filterFigures(runs: Run[]): HTMLElement[] {
   planes.length = 0;
+  const box = boxOf(runs.map((run) => run.model?.filters?.points ?? []));
   return runs.flatMap((run) => {
     const filters = run.model?.filters;
     if (!filters) return [];
@@ -20,7 +21,7 @@ export function filterFigures(runs: Run[]): HTMLElement[] {
     const holder = h("div", { class: "screen" });
     if (filters.points) {
       const plane = new Plane(runColor(run.color), true);
-      plane.box = boxOf([filters.points]);
+      plane.box = box;
       plane.show(filters.points, label);
       planes.push(plane);
       holder.append(plane.root);
@@ -35,11 +36,20 @@ export function filterFigures(runs: Run[]): HTMLElement[] {
 export function varianceLines(runs: Run[]): Line[] {
   return runs.flatMap((run) => {
     const bins = run.model?.variances;
-    if (!bins) return [];
+    if (!bins || run.model!.few_variances) return [];
     // An empty bin on either side, so that the steps start and end at zero.
     const y = [0, ...bins.counts, 0, 0];
-    return [{ name: run.name, color: runColor(run.color), x: y.map((_, k) => (bins.first + k - 1) / bins.per_decade), y, steps: true }];
+    return [{ name: run.name, color: runColor(run.color), dash: runDash(run.color), x: y.map((_, k) => (bins.first + k - 1) / bins.per_decade), y, steps: true }];
   });
+}
+
+/** Of models with so few units that a histogram of them says less than their numbers. */
+export function varianceTable(runs: Run[]): HTMLElement | null {
+  const few = runs.filter((run) => run.model?.few_variances);
+  if (few.length === 0) return null;
+  const units = Math.max(...few.map((run) => run.model!.few_variances!.length));
+  return numbersTable("Visible unit", few, Array.from({ length: units }, (_, k) =>
+    [`v${[...String(k + 1)].map((digit) => "₀₁₂₃₄₅₆₇₈₉"[Number(digit)]).join("")}`, few.map((run) => format(run.model!.few_variances![k]))]));
 }
 
 export const varianceChart = (): Chart =>
@@ -79,7 +89,7 @@ export class MixingView {
     const acf = new Chart({ title: "Autocorrelation of the energy", xLabel: "lag in steps" });
     acf.set(measured.map((run) => {
       const rho = autocorrelation(run.measured!.mixing!.energies);
-      return { name: run.name, color: runColor(run.color), x: rho.map((_, k) => k), y: rho };
+      return { name: run.name, color: runColor(run.color), dash: runDash(run.color), x: rho.map((_, k) => k), y: rho };
     }));
     this.charts = [acf, ...measured.map((run) => this.traces(run, measured.length > 1))];
     if (measured.length === 0) {
@@ -92,7 +102,7 @@ export class MixingView {
   /** A few chains of each start: where the two colours lie apart, the chains remember it. */
   private traces(run: Run, several: boolean): Chart {
     const mixing = run.measured!.mixing!;
-    const chart = new Chart({ title: several ? `Energy of chains: ${run.name}` : "Energy of chains", xLabel: "step" });
+    const chart = new Chart({ title: several ? `Energy of chains: ${run.name}` : "Energy of chains", xLabel: "step", legend: true });
     const first = mixing.steps - (mixing.energies[0]?.length ?? 0) + 1;
     chart.set(mixing.energies.slice(0, 8).map((trace, k) => ({
       name: k % 2 === 0 ? "from data" : "from noise", color: k % 2 === 0 ? "--run-0" : "--run-1",

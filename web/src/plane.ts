@@ -2,6 +2,8 @@
 import { cssColor, h } from "./dom";
 import type { Point } from "./types";
 
+const FONT_SIZE = 11; // pixels of the page
+
 export interface Box {
   low: Point;
   high: Point;
@@ -23,7 +25,9 @@ export class Plane {
   readonly root = h("canvas", { class: "plane", width: 560, height: 560, role: "img" });
   private points: Point[] = [];
 
-  constructor(private readonly color: string, private readonly vectors = false) {}
+  constructor(private readonly color: string, private readonly vectors = false) {
+    new ResizeObserver(() => this.draw()).observe(this.root); // numbers are as large on any screen
+  }
 
   box: Box = { low: [-1, -1], high: [1, 1] };
 
@@ -69,7 +73,7 @@ export class Plane {
     c.strokeStyle = cssColor("--grid");
     c.fillStyle = cssColor("--muted");
     c.lineWidth = 1;
-    c.font = "20px system-ui, sans-serif";
+    c.font = `${Math.round((FONT_SIZE * size) / (this.root.clientWidth || size / 2))}px system-ui, sans-serif`;
     for (const axis of [0, 1] as const) {
       for (let v = Math.ceil(this.box.low[axis] / step) * step; v < this.box.high[axis]; v += step) {
         const at = place(axis === 0 ? [v, 0] : [0, v])[axis];

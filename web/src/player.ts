@@ -1,7 +1,7 @@
 // Pictures one after the other, of one run or of several side by side: a slider, a button, the keyboard.
-import { h, last, runColor, swatch } from "./dom";
-import { boxOf, Plane } from "./plane";
-import type { Picture } from "./types";
+import { h, runColor, swatch } from "./dom";
+import { boxOf, Plane, type Box } from "./plane";
+import type { Picture, Point } from "./types";
 
 export interface Frame extends Picture {
   /** "update 1,234" */
@@ -15,6 +15,15 @@ export interface Track {
   note?: string | undefined;
 }
 
+/** What stays as it is beside the tracks. */
+export interface Still {
+  /** -1: of no run. */
+  color: number;
+  name: string;
+  label: string;
+  picture: Picture;
+}
+
 /** The tracks as they stand on the page. */
 class Screen {
   readonly root: HTMLElement;
@@ -24,13 +33,11 @@ class Screen {
   private readonly plane: Plane | undefined;
   private index = 0;
 
-  constructor(private readonly track: Track, private readonly what: string) {
+  constructor(private readonly track: Track, private readonly what: string, box: Box) {
     this.root = h("figure", {}, this.holder, this.caption, track.note ? h("p", { class: "help" }, track.note) : null);
-    const sets = track.frames.map((frame) => frame.points ?? []);
     if (track.frames.some((frame) => frame.points)) {
-      this.plane = new Plane(runColor(track.color));
-      // The last frame says where to look; noise may lie far off.
-      this.plane.box = boxOf([last(sets) ?? [], ...sets.slice(-3)]);
+      this.plane = new Plane(track.color < 0 ? "--muted" : runColor(track.color));
+      this.plane.box = box;
       this.holder.append(this.plane.root);
     }
   }
@@ -43,7 +50,7 @@ class Screen {
     const label = `${this.what} of ${name}, ${frame.label}`;
     if (this.plane) this.plane.show(frame.points ?? [], label);
     else this.holder.replaceChildren(this.image(frame, label));
-    this.caption.replaceChildren(swatch(color), h("span", { class: "name" }, name), h("b", {}, frame.label));
+    this.caption.replaceChildren(color < 0 ? "" : swatch(color), h("span", { class: "name" }, name), h("b", {}, frame.label));
     // The next one is on its way before it is shown.
     const next = frames[this.index + 1];
     if (next && !this.plane) this.image(next, "");
@@ -64,12 +71,16 @@ class Screen {
   }
 }
 
+/** The points of the last frames: these say where to look; noise may lie far off. */
+const endPoints = (track: Track): Point[][] => track.frames.slice(-3).map((frame) => frame.points ?? []);
+
 export class Player {
   readonly root: HTMLElement;
   private readonly screens = h("div", { class: "screens" });
   private readonly slider: HTMLInputElement;
   private readonly button: HTMLButtonElement;
   private shown: Screen[] = [];
+  private stills: Screen[] = [];
   private count = 0;
   private timer: number | undefined;
   private followsEnd = true;
@@ -92,11 +103,19 @@ export class Player {
     this.paintButton();
   }
 
-  set(tracks: Track[]): void {
+  set(tracks: Track[], stills: Still[] = []): void {
     const shown = tracks.filter((track) => track.frames.length > 0);
     this.root.hidden = shown.length === 0;
-    this.shown = shown.map((track) => new Screen(track, this.what));
-    this.screens.replaceChildren(...this.shown.map((screen) => screen.root));
+    const box = boxOf([...shown.flatMap(endPoints), ...stills.map((still) => still.picture.points ?? [])]);
+    this.shown = shown.map((track) => new Screen(track, this.what, box));
+    const beside = stills.map((still) => {
+      const frames = [{ ...still.picture, label: still.label }];
+      const screen = new Screen({ name: still.name, color: still.color, frames }, "Rows", box);
+      screen.show(0);
+      return screen;
+    });
+    this.stills = beside;
+    this.screens.replaceChildren(...[...this.shown, ...beside].map((screen) => screen.root));
     this.count = Math.max(0, ...shown.map((track) => track.frames.length));
     this.slider.max = String(Math.max(0, this.count - 1));
     if (this.followsEnd) this.slider.value = this.slider.max;
@@ -104,7 +123,7 @@ export class Player {
   }
 
   redraw(): void {
-    for (const screen of this.shown) screen.redraw();
+    for (const screen of [...this.shown, ...this.stills]) screen.redraw();
   }
 
   private show(chosen = true): void {

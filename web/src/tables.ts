@@ -1,5 +1,6 @@
 // Numbers and settings in tables: one column per run.
-import { format, h, swatch, words } from "./dom";
+import { format, h, last, swatch, words } from "./dom";
+import { dateText, duration, durationText, started } from "./times";
 import type { Diagnostics, Run, Score, Scores } from "./types";
 
 function headings(first: string, runs: Run[]): HTMLElement {
@@ -12,6 +13,49 @@ function wrap(table: HTMLElement): HTMLElement {
 }
 
 const settingText = (value: string): Node | string => (value === "" ? h("span", { class: "muted" }, "empty") : value);
+
+/** Rows of numbers, a column for each run. */
+export function numbersTable(first: string, runs: Run[], rows: [string, string[]][]): HTMLElement {
+  return wrap(h("table", {}, headings(first, runs), h("tbody", {}, ...rows.map(([label, cells]) =>
+    h("tr", {}, h("th", { scope: "row" }, label), ...cells.map((cell) => h("td", {}, cell)))))));
+}
+
+/** What a run was: when, how long, by which command. */
+export function runFacts(run: Run): [string, Node | string][] {
+  const { manifest, times } = run;
+  const command = last(times.starts)?.command;
+  const resumed = times.starts.length - 1;
+  const facts: [string, Node | string | undefined | false][] = [
+    ["started", started(run) && dateText(started(run))],
+    ["resumed", resumed > 0 && `${resumed === 1 ? "once" : `${resumed} times`}, last ${dateText(last(times.starts)!.started)}`],
+    ["time of training", duration(run) !== null && durationText(duration(run))],
+    ["command", command && h("code", {}, command)],
+    ["data", manifest.data && `${manifest.data.source}: ${format(manifest.data.rows)} rows of ${format(manifest.data.visible)}`],
+    ["seed", String(run.seed)],
+    ["threads", String(last(times.starts)?.threads ?? manifest.threads ?? "–")],
+    ["program", `grbm ${manifest.grbm_version ?? "–"}${manifest.cpu_target ? `, ${manifest.cpu_target}` : ""}`],
+  ];
+  return facts.filter((fact): fact is [string, Node | string] => Boolean(fact[1]));
+}
+
+/** The same of several, side by side. */
+export function factsTable(runs: Run[]): HTMLElement {
+  const facts = runs.map((run) => new Map(runFacts(run)));
+  const names = [...new Set(facts.flatMap((each) => [...each.keys()]))];
+  return wrap(h("table", { class: "facts" }, headings("Run", runs), h("tbody", {}, ...names.map((name) =>
+    h("tr", {}, h("th", { scope: "row" }, name), ...facts.map((each) => h("td", {}, each.get(name) ?? "–")))))));
+}
+
+/** The settings in which runs differ, as "section.key". */
+export function differingSettings(runs: Run[]): string[] {
+  const all = new Set(runs.flatMap((run) => Object.entries(run.settings).flatMap(([section, values]) => Object.keys(values).map((key) => `${section}.${key}`))));
+  return [...all].filter((name) => runs.some((run) => settingOf(run, name) !== settingOf(runs[0]!, name)));
+}
+
+export function settingOf(run: Run, name: string): string | number | boolean | undefined {
+  const dot = name.indexOf(".");
+  return run.settings[name.slice(0, dot)]?.[name.slice(dot + 1)];
+}
 
 /** The settings of one run, section by section. */
 export function settingsList(run: Run): HTMLElement {
@@ -54,13 +98,20 @@ export function scoreText(score: Score): string {
   return `${score.value.toFixed(digits)} ± ${score.error.toFixed(digits)}`;
 }
 
+/** "KL(data ‖ model), nats" of kl_data_model; nats_held_out stays as it is. */
+function scoreName(name: string): string {
+  const kl = /^kl_([a-z]+)_([a-z]+)$/.exec(name);
+  if (kl) return `KL(${kl[1]} ‖ ${kl[2]}), nats`;
+  return words(name.replace(/^frechet/, "Fréchet_distance").replace(/^kernel/, "kernel_distance"));
+}
+
 export function scoresTable(runs: Run[], scoresOf: (run: Run) => Scores): HTMLElement | null {
   const body = h("tbody");
   for (const metric of new Set(runs.flatMap((run) => Object.keys(scoresOf(run))))) {
     body.append(h("tr", { class: "section" }, h("th", { colspan: runs.length + 1, scope: "rowgroup" }, words(metric))));
     for (const name of new Set(runs.flatMap((run) => Object.keys(scoresOf(run)[metric] ?? {})))) {
       const scores = runs.map((run) => scoresOf(run)[metric]?.[name]);
-      body.append(h("tr", {}, h("th", { scope: "row" }, words(name)), ...scores.map((score) =>
+      body.append(h("tr", {}, h("th", { scope: "row" }, scoreName(name)), ...scores.map((score) =>
         h("td", {}, score ? scoreText(score) : "–", score?.note ? h("span", { class: "note" }, score.note) : null))));
     }
   }

@@ -15,6 +15,20 @@ export interface Metrics {
   columns: Columns;
 }
 
+/** When a run was started, and resumed. */
+export interface Start {
+  update: number;
+  seconds: number;
+  started: string;
+  command?: string;
+  threads?: number;
+}
+
+/** Columns: update, and the seconds of training up to it. */
+export interface Times extends Metrics {
+  starts: Start[];
+}
+
 export interface Score {
   value?: number;
   error?: number;
@@ -55,6 +69,8 @@ export interface Model {
   sampler: Record<string, string | number | boolean>;
   mean_variance: number;
   variances: { first: number; per_decade: number; counts: number[] };
+  /** Of a model with few visible units: each of them. */
+  few_variances: number[] | null;
   filters: Picture | null;
   chain: (Picture & { step: number })[];
   /** Where it has fewer steps than the sampler. */
@@ -64,10 +80,13 @@ export interface Model {
 export interface RunData {
   name: string;
   seed: number;
-  manifest: { grbm_version?: string; cpu_target?: string; data?: { source: string; rows: number; visible: number } };
+  manifest: { grbm_version?: string; cpu_target?: string; threads?: number; data?: { source: string; rows: number; visible: number; fingerprint?: string } };
   total: number;
   settings: Record<string, Record<string, string | number | boolean>>;
   metrics: Metrics;
+  times: Times;
+  /** Rows of the data, drawn as samples are. */
+  data: Picture | null;
   pictures: (Picture & { update: number })[];
   evaluation: Scores;
   model?: Model;
@@ -83,7 +102,9 @@ export interface PageData {
 
 /** A run as the page knows it. */
 export interface Run extends RunData {
+  /** How it looks: a colour and a dash that no other run has that is shown; -1 where it was never shown. */
   color: number;
-  selected: boolean;
+  /** Ticked or not; undefined: nobody has said. */
+  picked: boolean | undefined;
   gone: boolean;
 }

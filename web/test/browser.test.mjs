@@ -1,7 +1,7 @@
 // The page in a real browser: node browser.test.mjs PROGRAM CHROMIUM.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -10,9 +10,13 @@ import { chromium } from "playwright-core";
 const [program, executablePath] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "grbm-browser-"));
 const at = (...parts) => join(folder, ...parts);
+const mkFolder = (folder, name) => {
+  mkdirSync(folder, { recursive: true });
+  return join(folder, name);
+};
 const grbm = (...args) => execFileSync(program, args.map(String), { stdio: ["ignore", "pipe", "pipe"] });
 let browser;
-let server;
+const servers = [];
 let address;
 
 /** 200 images of a bright spot: enough to have pictures, curves and filters. */
@@ -38,6 +42,16 @@ function train(out, ...settings) {
   grbm("train", preset, "--quiet", "--threads", 1, "--out", out, ...settings.flatMap((s) => ["--set", s]));
 }
 
+/** The address of a dashboard, which ends with the tests. */
+function serve(runs) {
+  const server = spawn(program, ["dashboard", runs, "--port", "0", "--json"], { stdio: ["ignore", "pipe", "inherit"] });
+  servers.push(server);
+  return new Promise((resolve, reject) => {
+    server.stdout.once("data", (text) => resolve(JSON.parse(text).address));
+    server.once("exit", (code) => reject(new Error(`dashboard ended with ${code}`)));
+  });
+}
+
 before(async () => {
   writeImages(at("spots.idx"));
   train(at("runs", "one"));
@@ -48,22 +62,34 @@ before(async () => {
     args: ["--disable-background-networking", "--disable-component-update", "--disable-gpu", "--no-first-run",
       ...(process.getuid() === 0 ? ["--no-sandbox"] : [])],
   });
-  server = spawn(program, ["dashboard", at("runs"), "--port", "0", "--json"], { stdio: ["ignore", "pipe", "inherit"] });
-  address = await new Promise((resolve, reject) => {
-    server.stdout.once("data", (text) => resolve(JSON.parse(text).address));
-    server.once("exit", (code) => reject(new Error(`dashboard ended with ${code}`)));
-  });
+  address = await serve(at("runs"));
 });
 
 after(async () => {
   await browser?.close();
-  server?.kill("SIGINT");
+  for (const server of servers) server.kill("SIGINT");
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** Every text that a chart has drawn since its last frame: where it began and ended, and how wide its canvas is. */
+const noteTexts = () => {
+  const fill = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
+    const { a, e } = this.getTransform();
+    const width = this.measureText(text).width * a;
+    const left = e + x * a - (this.textAlign === "center" ? width / 2 : this.textAlign === "right" || this.textAlign === "end" ? width : 0);
+    if (performance.now() - (this.canvas.drawn ?? 0) > 100) this.canvas.texts = [];
+    this.canvas.drawn = performance.now();
+    this.canvas.texts.push({ text, left, right: left + width, room: this.canvas.width });
+    return fill.call(this, text, x, y, ...rest);
+  };
+};
+
 /** A page on which every complaint and every request is noted. */
-async function open(url, options = {}) {
+async function open(url, { routes = {}, ...options } = {}) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options });
+  await page.addInitScript(noteTexts);
+  for (const [pattern, handle] of Object.entries(routes)) await page.route(pattern, handle);
   const complaints = [];
   const requests = [];
   page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
@@ -90,6 +116,8 @@ const coloured = (page) => page.$$eval(".plot .uplot canvas", (canvases) => canv
   return count;
 }));
 const overflow = (page) => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+const chartTexts = (page, title) => page.locator(".chart", { hasText: title }).locator(".uplot canvas").first().evaluate((canvas) => canvas.texts);
+const names = (page) => page.$$eval(".runs tbody td:first-child label", (labels) => labels.map((label) => label.textContent));
 const player = (page, title) => page.locator(".player", { hasText: title });
 
 test("a report draws its charts and needs nothing from anywhere", async () => {
@@ -131,7 +159,7 @@ test("sliders and the keyboard move pictures and charts", async () => {
   for (const title of ["Samples over training", "The chain from noise"]) {
     const card = player(page, title);
     const slider = card.locator("input[type=range]");
-    const shown = async () => [await card.locator("img").getAttribute("src"), await card.locator("figcaption b").textContent()];
+    const shown = async () => [await card.locator("img").first().getAttribute("src"), await card.locator("figcaption b").first().textContent()];
     const [lastImage, lastText] = await shown();
     await slider.focus();
     await page.keyboard.press("Home");
@@ -166,13 +194,60 @@ test("runs are compared side by side, and what differs is marked", async () => {
   const { page, complaints } = await open(report("runs/one", "runs/two"));
   const marked = await page.$$eval("tr.differs th", (cells) => cells.map((cell) => cell.textContent));
   assert.deepEqual(marked, ["hidden", "learning_rate"]);
-  assert.equal(await player(page, "Samples over training").locator("figure").count(), 2);
-  await page.getByLabel("differences only").check();
+  assert.equal(await player(page, "Samples over training").locator("figure").count(), 3); // the data beside them, once
   assert.equal(await page.locator("tr.differs").count(), 2);
   assert.ok(!(await page.textContent("main")).includes("variance_floor"));
+  await page.getByLabel("differences only").uncheck();
+  assert.ok((await page.textContent("main")).includes("variance_floor"));
   await page.getByLabel("Show two").uncheck();
-  assert.equal(await player(page, "Samples over training").locator("figure").count(), 1);
+  assert.equal(await player(page, "Samples over training").locator("figure").count(), 2);
   assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("runs say when they were started, by which command, how long they took, and can be seen by time", async () => {
+  const { page, complaints } = await open(report("runs/one"));
+  const overview = await page.textContent(".overview");
+  assert.match(overview, /Started20\d\d-\d\d-\d\d \d\d:\d\dTime of training[\d.]+ sUpdates per second[\d.,]+\/s/);
+  assert.match(await page.textContent(".facts"), /commandgrbm train \S+spots\.toml --quiet --threads 1 --out \S+one/);
+  await page.getByLabel("Horizontal axis").selectOption("time");
+  const plot = page.locator(".chart", { hasText: "Reconstruction error" }).locator(".plot");
+  await plot.focus();
+  await page.keyboard.press("End");
+  assert.match(await plot.locator(".tip").textContent(), /^[\d.]+ sone 0\.\d+/);
+  assert.deepEqual(complaints, []);
+  await page.close();
+});
+
+test("axes fit their values, labels are whole, and lines have names", async () => {
+  const { page } = await open(report("runs/one"));
+  await page.waitForTimeout(300);
+  for (const canvas of await page.$$eval(".uplot canvas", (all) => all.map((canvas) => canvas.texts))) {
+    for (const { text, left, right, room } of canvas) assert.ok(left >= 0 && right <= room, `"${text}" from ${left} to ${right} of ${room}`);
+  }
+  // Variances within a factor of ten have an axis within it.
+  const values = readFileSync(at("runs", "one", "metrics.jsonl"), "utf8").trim().split("\n").map((line) => JSON.parse(line));
+  const [low, high] = [Math.exp(Math.min(...values.map((v) => v.min_log_var))), Math.exp(Math.max(...values.map((v) => v.max_log_var)))];
+  const ticks = (await chartTexts(page, "Variance σ²")).map(({ text }) => Number(text)).filter((tick) => tick > 0 && tick < 20);
+  assert.ok(high < 10 * low && ticks.length >= 3, String(ticks));
+  for (const tick of ticks) assert.ok(tick > low / 1.2 && tick < high * 1.2, `${tick}, values from ${low} to ${high}`);
+  assert.equal(await page.locator(".chart", { hasText: "Energy of chains" }).locator(".legend").textContent(), "from datafrom noise");
+  await page.close();
+});
+
+test("smoothing has a strength, and is not for what was set", async () => {
+  const { page } = await open(report("points"));
+  const tip = async (title) => {
+    const plot = page.locator(".chart", { hasText: title }).locator(".plot");
+    await plot.focus();
+    await page.keyboard.press("ArrowRight");
+    return plot.locator(".tip").textContent();
+  };
+  assert.match(await tip("Reconstruction error"), /smooth/);
+  assert.doesNotMatch(await tip("Learning rate"), /smooth/);
+  await page.getByLabel("Smoothing").focus();
+  await page.keyboard.press("Home");
+  assert.doesNotMatch(await tip("Reconstruction error"), /smooth/);
   await page.close();
 });
 
@@ -187,6 +262,10 @@ test("points of the plane are drawn, and an unfinished run is shown", async () =
     canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0)));
   assert.ok(inked.length >= 3 && inked.every(Boolean), String(inked));
   assert.match(await page.textContent(".runs"), /unfinished90 of 200 updatesnot finished/);
+  // Two variances are told, not counted in a histogram.
+  const variances = page.locator(".card", { hasText: "Variances σ² of the visible units" });
+  assert.match(await variances.textContent(), /v₁[\d.]+v₂[\d.]+/);
+  assert.equal(await page.locator(".chart:visible", { hasText: "Variances of the visible units" }).count(), 0);
   assert.deepEqual(complaints, []);
   await page.close();
 });
@@ -240,6 +319,40 @@ test("a live page follows its runs, whatever happens to their files", async () =
 
   assert.deepEqual(requests.filter((url) => !url.startsWith(address) && !url.startsWith("data:")), []);
   assert.deepEqual(complaints.filter((text) => !text.includes("404")), []);
+  await page.close();
+});
+
+test("runs are shown as they come, in the order of their names, and can be sorted and found", async () => {
+  const many = at("many");
+  for (let k = 12; k >= 1; --k) execFileSync("cp", ["-r", at("runs", k === 3 ? "two" : "one"), mkFolder(many, `run${k}`)]);
+  let late;
+  const held = new Promise((resolve) => (late = resolve));
+  const { page, complaints } = await open(await serve(many), { routes: { "**/api/runs/run2": async (route) => { await held; await route.continue(); } } });
+  await page.waitForFunction(() => document.querySelectorAll(".runs tbody tr").length === 11);
+  assert.match(await page.textContent("main > .empty"), /Reading runs: 11 of 12/);
+  assert.ok((await coloured(page)).length > 5, "curves of those that are here");
+  late();
+  await page.waitForFunction(() => document.querySelectorAll(".runs tbody tr").length === 12);
+  assert.deepEqual(await names(page), Array.from({ length: 12 }, (_, k) => `run${k + 1}`));
+  assert.ok(await page.locator("main > .empty").isHidden());
+
+  // Twelve runs, twelve looks.
+  await page.getByLabel("Show all").check();
+  const looks = await page.$$eval(".runs tbody .swatch", (dots) => dots.map((dot) => `${dot.style.background} ${dot.className}`));
+  assert.equal(new Set(looks).size, 12, String(looks));
+
+  await page.getByRole("button", { name: "Sort by model.hidden" }).click();
+  await page.getByRole("button", { name: "Sort by model.hidden" }).click();
+  assert.equal((await names(page))[0], "run3");
+  await page.getByLabel("Filter runs").fill("hidden=12");
+  await page.waitForFunction(() => document.querySelectorAll(".runs tbody tr").length === 1);
+  assert.deepEqual(await names(page), ["run3"]);
+  await page.getByLabel("Filter runs").fill("run1 epoch>1");
+  assert.deepEqual((await names(page)).sort(), ["run1", "run10", "run11", "run12"]);
+  await page.getByLabel("Filter runs").fill("no such run");
+  assert.deepEqual(await names(page), []);
+  assert.deepEqual(complaints, []);
+  assert.ok((await overflow(page)) <= 0);
   await page.close();
 });
 

@@ -10,7 +10,8 @@
 
 namespace grbm {
 
-// All text is UTF-8, one line. What is too long for its place is drawn smaller, then cut.
+// All text is UTF-8, one line. Titles of panels that are too long for their place go on below; what is still too long, and
+// other text, is drawn smaller, then cut.
 
 // low = high: the range comes from the data. log: base 10, all values above 0.
 struct Axis {
@@ -21,7 +22,8 @@ struct Axis {
 };
 
 // A heat map. density: row r is the r-th stripe of y from below, column c the c-th of x from the left; the grid spans the
-// ranges of x and y (default: one unit per cell). value: the range of the colours, from 0 where no value is negative.
+// ranges of x and y (default: one unit per cell). value: the range of the colours, from 0 where no value is negative; on a
+// logarithmic scale it must be given, and what lies below it has its darkest colour.
 struct DensityPanel {
   std::string title;
   std::string caption;

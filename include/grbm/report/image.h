@@ -38,11 +38,17 @@ void WritePng(const std::string& path, const Image& image);
 // Any opaque PNG, in 8 bits: grey or colour.
 Image ReadPng(const std::string& path);
 
+// How long frames are shown, in hundredths of a second, each 1 to 65535; viewers slow down what is below 2.
+struct GifTiming {
+  int delay = 8;
+  int pause = 150;   // of the last frame, which is what came of the others
+  bool loop = true;  // for ever, otherwise once
+};
+
 // An animation: all frames of one size and kind. Grey frames keep their values. Colours are kept if there are at most
 // 256 of them in all frames together, otherwise they are reduced to that many and dithered.
-// delay_centiseconds: of each frame, 1 to 65535; viewers slow down what is below 2. loop: for ever, otherwise once.
-std::string EncodeGif(std::span<const Image> frames, int delay_centiseconds, bool loop);
-void WriteGif(const std::string& path, std::span<const Image> frames, int delay_centiseconds, bool loop);
+std::string EncodeGif(std::span<const Image> frames, const GifTiming& timing = {});
+void WriteGif(const std::string& path, std::span<const Image> frames, const GifTiming& timing = {});
 
 // The frames as shown, each of the screen's size: grey if no pixel of any frame has a colour.
 std::vector<Image> DecodeGif(std::string_view contents, const std::string& where);

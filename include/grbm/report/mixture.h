@@ -1,6 +1,7 @@
 // Panels of the plane on which the mixtures lie.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "grbm/data/mixture.h"
@@ -9,6 +10,11 @@
 namespace grbm {
 
 DensityPanel PlaneDensity(const std::string& title, const std::string& caption, const LogDensity2& log_density);
+// One range of colours for all, from 0 to the largest value of any of them: panels that are compared look as they are.
+void ShareColors(std::span<DensityPanel> panels);
+// The same density with colours on a logarithmic scale, six decades down from the top of its range: modes that should not be
+// there are seen however faint they are.
+DensityPanel LogarithmicColors(DensityPanel panel);
 // points: points × 2.
 ScatterPanel PlanePoints(const std::string& title, const std::string& caption, Matrix points);
 

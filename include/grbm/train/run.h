@@ -6,6 +6,9 @@
 //                      config.toml that was changed is refused, one that is lost is written again
 //   init.safetensors   the model that the run was told to start from, where it was
 //   metrics.jsonl      one line per logged update; no times, so that runs can be compared byte by byte
+//   times.jsonl        the seconds of training up to each of these lines and to each checkpoint; when the run was started
+//                      and resumed, and by which command. All else is decided by the settings; this file is not
+//   data.png, .json    rows of the data, drawn as the samples are; made with the first of these
 //   checkpoints/       the newest few; one that cannot be read is put aside as NAME.damaged
 //   samples/           pictures of samples from noise over training, named after their update
 //   model.safetensors  the model as of the last checkpoint; at the end, the result
@@ -27,9 +30,12 @@ namespace grbm {
 std::string ConfigPath(const std::string& folder);
 std::string ManifestPath(const std::string& folder);
 std::string MetricsPath(const std::string& folder);
+std::string TimesPath(const std::string& folder);
 std::string ModelPath(const std::string& folder);
 std::string InitPath(const std::string& folder);
 std::string PictureFolder(const std::string& folder);
+// Without its ending.
+std::string DataPicturePath(const std::string& folder);
 
 struct RunRequest {
   Config config;  // a relative data.source is one of the present folder; the run keeps it absolute
@@ -41,6 +47,8 @@ struct RunRequest {
   std::uint64_t pause_after = 0;
   // A model file to start from; empty: fresh parameters. The run keeps a copy, and a resumed one needs no other.
   std::string init = {};
+  // What the user called, for times.jsonl; empty: not known.
+  std::string command = {};
 };
 
 // What the run tells, and asks. The base class says nothing and never stops.
