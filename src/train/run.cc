@@ -179,7 +179,7 @@ bool Run::Train() {
   observer_.OnStart(trainer_, data_.rows());
   saved_ = Clock::now();
   while (!trainer_.done() && !Paused()) {
-    const UpdateMetrics metrics = trainer_.Update();
+    const UpdateMetrics metrics = trainer_.Update(schedule.Logs(trainer_.updates() + 1));
     Speak();
     const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
     if (schedule.Logs(metrics.update)) {
