@@ -46,14 +46,14 @@ void Step(benchmark::State& state, const Shape& shape, Method method) {
       kernels::HiddenProduct(a.h, weights.transposed(), tile, rows, a.product);
       kernels::MoveVisible(visible, {weights.mu(), keep, noise}, a.v, a.product, tile, rows, a.v);
     });
-    UpdateHidden(weights, a.v, a.Bits(hidden), pool);
+    UpdateHidden(weights, a.v, {0, kBatch}, a.Bits(hidden), pool);
     sums.Add(a.v, std::as_const(a.h).view(), pool);
   };
   const auto products = [&] {
     ForTiles(shape.visible, kBatch, pool, [&](Index tile, kernels::Rows rows) {
       kernels::HiddenProduct(a.h, weights.transposed(), tile, rows, a.product);
     });
-    UpdateHidden(weights, a.v, {}, pool);
+    UpdateHidden(weights, a.v, {0, kBatch}, {}, pool);
     pool.ParallelFor(kernels::PanelCount(shape.visible), [&](Index panel) {
       kernels::AccumulateOuter(a.h_transposed, a.v, panel, {0, shape.hidden}, a.sum);
     });

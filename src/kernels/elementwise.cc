@@ -29,6 +29,20 @@ void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
   }
 }
 
+void DrawNormalTile(const DrawPlace& draw, Index tile, Rows rows, PanelView out) {
+  const VectorStream stream(draw.stream, draw.step);
+  const Index units = std::min(Stream::kTile, out.cols() - tile * Stream::kTile);
+  alignas(64) float normals[Stream::kTile];
+  for (Index row = rows.first; row < rows.first + rows.count; ++row) {
+    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile), units,
+               normals);
+    for (Index first = 0; first < units; first += kPanel) {
+      std::copy_n(normals + first, std::min(kPanel, units - first),
+                  out.line(tile * kGroupPanels + first / kPanel, row));
+    }
+  }
+}
+
 void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView v, ConstPanelView product, Index tile,
                  Rows rows, PanelView to) {
   const F32 f;
@@ -196,6 +210,7 @@ HWY_AFTER_NAMESPACE();
 namespace grbm::kernels {
 
 HWY_EXPORT(DrawNormals);
+HWY_EXPORT(DrawNormalTile);
 HWY_EXPORT(MoveVisible);
 HWY_EXPORT(SumSoftplus);
 HWY_EXPORT(AddColumns);
@@ -206,6 +221,9 @@ HWY_EXPORT(StepAdam);
 
 void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
   HWY_DYNAMIC_DISPATCH(DrawNormals)(draw, row, out);
+}
+void DrawNormalTile(const DrawPlace& draw, Index tile, Rows rows, PanelView out) {
+  HWY_DYNAMIC_DISPATCH(DrawNormalTile)(draw, tile, rows, out);
 }
 void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView v, ConstPanelView product, Index tile,
                  Rows rows, PanelView to) {

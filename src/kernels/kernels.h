@@ -89,6 +89,8 @@ void TransposeBits(ConstBitView h, Index group, BitView transposed);
 
 // out = standard normals for units 0, 1, ... of row `row` of the draws.
 void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out);
+// The same for one tile of visible units and the given rows.
+void DrawNormalTile(const DrawPlace& draw, Index tile, Rows rows, PanelView out);
 
 // v' = m + keep ∘ (v - m) + noise ∘ ξ with m = μ + product, for one tile of visible units; v and `to` may be the same.
 struct VisibleMove {

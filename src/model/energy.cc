@@ -49,7 +49,7 @@ std::vector<double> RowEnergies(const Model& model, ConstMatrix v, kernels::Hidd
                                 std::vector<double> HiddenSums::*hidden, ThreadPool& pool) {
   HiddenSums sums;
   sums.Prepare(v.rows(), model.hidden(), result);
-  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), {0, v.rows()}, result, pool);
   sums.Finish();
   std::vector<double> energies(Size(v.rows()));
   for (Index r = 0; r < v.rows(); ++r) {
@@ -68,7 +68,7 @@ Matrix HiddenMatrix(const Model& model, ConstMatrix v, kernels::PanelView kernel
                     kernels::HiddenResult result, ThreadPool& pool) {
   kernels::Panels panels(v.rows(), model.hidden());
   result.*member = panels;
-  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), {0, v.rows()}, result, pool);
   Matrix matrix(v.rows(), model.hidden());
   UnpackRows(panels, matrix, pool);
   return matrix;
@@ -199,7 +199,7 @@ BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place
   result.bits = h;
   result.draw = &place;
   result.inverse_temperature = static_cast<float>(1 / temperature);
-  UpdateHidden(model.packed(pool), Packed(model, v, pool), result, pool);
+  UpdateHidden(model.packed(pool), Packed(model, v, pool), {0, v.rows()}, result, pool);
   return h;
 }
 

@@ -18,14 +18,17 @@ void CheckKind(EnergyStatistics::Hidden is, EnergyStatistics::Hidden added) {
 }  // namespace
 
 EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden, Visible visible)
-    : hidden_(hidden), visible_(visible), sums_(std::make_unique<StateSums>(model)) {}
+    : sums_(std::make_unique<StateSums>(model, hidden, visible)) {}
 EnergyStatistics::~EnergyStatistics() = default;
 
 void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Reset(model, pool); }
+EnergyStatistics::Hidden EnergyStatistics::hidden() const { return sums_->hidden(); }
+EnergyStatistics::Visible EnergyStatistics::visible() const { return sums_->visible(); }
 double EnergyStatistics::count() const { return sums_->count(); }
+StateSums& SumsOf(EnergyStatistics& statistics) { return *statistics.sums_; }
 
 void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
-  CheckKind(hidden_, Hidden::kState);
+  CheckKind(hidden(), Hidden::kState);
   CheckVisible(sums_->model(), v, "visible states");
   CheckHidden(sums_->model(), h, v.rows(), "hidden states");
   kernels::Panels panels(v.rows(), v.cols());
@@ -34,7 +37,7 @@ void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {
 }
 
 void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool, double temperature) {
-  CheckKind(hidden_, Hidden::kProbability);
+  CheckKind(hidden(), Hidden::kProbability);
   CheckVisible(sums_->model(), v, "visible states");
   kernels::Panels panels(v.rows(), v.cols());
   PackRows(v, panels, pool);
@@ -42,7 +45,7 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool, double temperature) 
   kernels::HiddenResult result;
   result.probabilities = p;
   result.probability_scale = static_cast<float>(1 / temperature);
-  UpdateHidden(sums_->model().packed(pool), panels, result, pool);
+  UpdateHidden(sums_->model().packed(pool), panels, {0, v.rows()}, result, pool);
   sums_->Add(panels, p, pool);
 }
 

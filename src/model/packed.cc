@@ -49,10 +49,10 @@ void ForTiles(Index cols, Index rows, ThreadPool& pool, const std::function<void
   });
 }
 
-void UpdateHidden(const PackedWeights& weights, ConstPanelView v, const kernels::HiddenResult& result,
-                  ThreadPool& pool) {
-  ForTiles(weights.forward().cols(), v.rows(), pool, [&](Index group, kernels::Rows rows) {
-    kernels::Hidden(v, weights.forward(), weights.b(), group, rows, result);
+void UpdateHidden(const PackedWeights& weights, ConstPanelView v, kernels::Rows rows,
+                  const kernels::HiddenResult& result, ThreadPool& pool) {
+  ForTiles(weights.forward().cols(), rows.count, pool, [&](Index group, kernels::Rows part) {
+    kernels::Hidden(v, weights.forward(), weights.b(), group, {rows.first + part.first, part.count}, result);
   });
 }
 

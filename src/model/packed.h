@@ -36,9 +36,9 @@ void UnpackRows(kernels::ConstPanelView from, MutableMatrix to, ThreadPool& pool
 // Calls body(tile, rows) for every tile of 64 columns and ranges of rows that together cover all `rows`, on the pool.
 void ForTiles(Index cols, Index rows, ThreadPool& pool, const std::function<void(Index, kernels::Rows)>& body);
 
-// x = b + Wᵀ(v/σ²) of all rows, and what `result` wants of it.                                          [math.md (4)]
-void UpdateHidden(const PackedWeights& weights, kernels::ConstPanelView v, const kernels::HiddenResult& result,
-                  ThreadPool& pool);
+// x = b + Wᵀ(v/σ²) of some rows, and what `result` wants of it.                                         [math.md (4)]
+void UpdateHidden(const PackedWeights& weights, kernels::ConstPanelView v, kernels::Rows rows,
+                  const kernels::HiddenResult& result, ThreadPool& pool);
 
 // Σ h x (zero without bits) and Σ log(1 + exp x) of every row.
 struct HiddenSums {

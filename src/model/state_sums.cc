@@ -36,8 +36,10 @@ void ForParts(std::size_t size, ThreadPool& pool, const std::function<void(std::
 
 }  // namespace
 
-StateSums::StateSums(const Model& model)
+StateSums::StateSums(const Model& model, Hidden hidden, Visible visible)
     : model_(&model),
+      hidden_kind_(hidden),
+      visible_kind_(visible),
       outer_(model.hidden(), model.visible()),
       hidden_(Zeros(model.hidden())),
       offset_(Zeros(model.visible())),

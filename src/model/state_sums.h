@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "grbm/model/gradient.h"
 #include "model/packed.h"
 
 namespace grbm {
@@ -16,7 +17,10 @@ class StateSums {
     double absolute = 0;
   };
 
-  explicit StateSums(const Model& model);
+  using Hidden = EnergyStatistics::Hidden;
+  using Visible = EnergyStatistics::Visible;
+
+  StateSums(const Model& model, Hidden hidden, Visible visible);
   void Reset(const Model& model, ThreadPool& pool);
 
   void Add(kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool);
@@ -30,6 +34,8 @@ class StateSums {
   // As if each state so far had counted `factor` times.
   void Scale(double factor, ThreadPool& pool);
 
+  Hidden hidden() const { return hidden_kind_; }
+  Visible visible() const { return visible_kind_; }
   const Model& model() const { return *model_; }
   double count() const { return count_; }
   // Of the states added so far.
@@ -44,6 +50,8 @@ class StateSums {
   void SettleSlopes(ThreadPool& pool);
 
   const Model* model_;
+  Hidden hidden_kind_;
+  Visible visible_kind_;
   double count_ = 0;
   kernels::Panels outer_;       // Σ h vᵀ, hidden × visible
   std::vector<double> hidden_;  // Σ h, padded to whole panels
@@ -54,5 +62,8 @@ class StateSums {
   std::vector<double> absolute_slope_;
   BitMatrix transposed_;  // of the last h
 };
+
+// Those behind statistics.
+StateSums& SumsOf(EnergyStatistics& statistics);
 
 }  // namespace grbm

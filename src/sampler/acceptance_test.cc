@@ -8,7 +8,7 @@
 
 #include "grbm/model/energy.h"
 #include "model/packed.h"
-#include "sampler/transition.h"
+#include "sampler/table.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -54,7 +54,7 @@ struct States {
     if (!marginal) result.bits = h;
     sums.Prepare(kStates, kHidden, result);
     const PackedWeights& weights = model.packed(pool);
-    UpdateHidden(weights, visible, result, pool);
+    UpdateHidden(weights, visible, {0, kStates}, result, pool);
     sums.Finish();
     if (marginal) {
       kernels::ProbabilityProduct(p, weights.transposed(), 0, {0, kStates}, product);
@@ -191,7 +191,7 @@ TEST_P(AcceptanceRatio, JointGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     States s(model, false);
-    const auto transition = MakeGibbsLangevin(model, TestOptions(Method::kGibbsLangevin, Adjust::kMetropolis));
+    const auto transition = GibbsLangevin().make(model, TestOptions(Method::kGibbsLangevin, Adjust::kMetropolis));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
@@ -211,7 +211,7 @@ TEST_P(AcceptanceRatio, ConditionalGibbsLangevin) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Model model = DyadicModel(seed);
     States s(model, false);
-    const auto transition = MakeGibbsLangevin(model, TestOptions(Method::kGibbsLangevin, Adjust::kConditional));
+    const auto transition = GibbsLangevin().make(model, TestOptions(Method::kGibbsLangevin, Adjust::kConditional));
     const Move& move = transition->MoveAt(0);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto mean = [&](std::size_t i) { return NaiveMean(model, s, from, i); };
@@ -232,7 +232,7 @@ TEST_P(AcceptanceRatio, Langevin) {
     States s(model, true);
     SamplerOptions options = TestOptions(Method::kLangevin, Adjust::kMetropolis);
     options.steps = 10;
-    const auto transition = MakeLangevin(model, options);
+    const auto transition = Langevin().make(model, options);
     const Move& move = transition->MoveAt(3);
     ForPairs(*transition, move, s, [&](Index from, Index to, double ratio) {
       const auto proposal = [&](Index a, Index b) {
@@ -264,7 +264,7 @@ TEST(AcceptanceRatioIdentity, AtTemperatureOneTheEnergiesReduceToMarginalOnes) {
   States s(model, false);
   for (const double proposals : {0.0, 100.0}) {
     const auto transition =
-        MakeGibbsLangevin(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0, proposals));
+        GibbsLangevin().make(model, Options(Method::kGibbsLangevin, Adjust::kMetropolis, 1.0, proposals));
     const Move& move = transition->MoveAt(0);
     for (Index to = 1; to < kStates; ++to) {
       const StepSums step = s.Step(move, 0, to);

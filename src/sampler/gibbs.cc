@@ -1,16 +1,16 @@
 // Gibbs sampling and its partial refresh: both conditionals are exact, nothing is ever rejected.
 #include <cmath>
 
-#include "sampler/transition.h"
+#include "sampler/table.h"
 
 namespace grbm {
 
 namespace {
 
-class PartialGibbs : public Transition {
+class Refresh : public Transition {
  public:
   // v' = m + ρ (v - m) + √(1-ρ²) √τ σ ξ leaves N(m, τσ²) as it is; ρ = 0 is Gibbs.               [math.md (14), (15)]
-  PartialGibbs(const Model& model, double temperature, double rho) : temperature_(temperature), move_(model.visible()) {
+  Refresh(const Model& model, double temperature, double rho) : temperature_(temperature), move_(model.visible()) {
     for (std::size_t i = 0; i < move_.keep.size(); ++i) {
       const auto keep = static_cast<float>(rho);
       const double rounded = keep;  // the noise fits the keep that is used
@@ -28,17 +28,20 @@ class PartialGibbs : public Transition {
   Move move_;
 };
 
-}  // namespace
-
 std::unique_ptr<Transition> MakeGibbs(const Model& model, const SamplerOptions& options) {
-  return std::make_unique<PartialGibbs>(model, options.temperature, 0.0);
+  return std::make_unique<Refresh>(model, options.temperature, 0.0);
 }
 
 std::unique_ptr<Transition> MakePartialGibbs(const Model& model, const SamplerOptions& options) {
-  return std::make_unique<PartialGibbs>(model, options.temperature, 1 - options.refresh);
+  return std::make_unique<Refresh>(model, options.temperature, 1 - options.refresh);
 }
 
 // Both conditionals are those of exp(-E/τ).
-Law GibbsLaw(const SamplerOptions& options) { return {Law::Kind::kJoint, options.temperature}; }
+Law LawOfBoth(const SamplerOptions& options) { return {Law::Kind::kJoint, options.temperature}; }
+
+}  // namespace
+
+SamplerKind Gibbs() { return {.name = "gibbs", .make = MakeGibbs, .law = LawOfBoth}; }
+SamplerKind PartialGibbs() { return {.name = "partial-gibbs", .make = MakePartialGibbs, .law = LawOfBoth}; }
 
 }  // namespace grbm

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "sampler/schedule.h"
-#include "sampler/transition.h"
+#include "sampler/table.h"
 
 namespace grbm {
 
@@ -34,9 +34,9 @@ Move InnerSteps(const Model& model, const SamplerOptions& options) {
   return move;
 }
 
-class GibbsLangevin : public Transition {
+class Unadjusted : public Transition {
  public:
-  GibbsLangevin(const Model& model, const SamplerOptions& options)
+  Unadjusted(const Model& model, const SamplerOptions& options)
       : move_(InnerSteps(model, options)), temperature_(options.temperature) {}
 
   const Move& MoveAt(std::int64_t) override { return move_; }
@@ -50,9 +50,9 @@ class GibbsLangevin : public Transition {
 };
 
 // The paper's rule: (v, h) together against exp(-E/τ), with h proposed at temperature 1.         [math.md (20), (53)]
-class JointlyAdjusted : public GibbsLangevin {
+class JointlyAdjusted : public Unadjusted {
  public:
-  using GibbsLangevin::GibbsLangevin;
+  using Unadjusted::Unadjusted;
 
   Acceptance acceptance() const override { return Acceptance::kStep; }
 
@@ -63,9 +63,9 @@ class JointlyAdjusted : public GibbsLangevin {
 };
 
 // Ours: v alone against N(m, τσ²), then h by Gibbs at temperature τ.                                   [math.md (22)]
-class ConditionallyAdjusted : public GibbsLangevin {
+class ConditionallyAdjusted : public Unadjusted {
  public:
-  using GibbsLangevin::GibbsLangevin;
+  using Unadjusted::Unadjusted;
 
   Acceptance acceptance() const override { return Acceptance::kVisible; }
   double hidden_temperature() const override { return temperature(); }
@@ -73,9 +73,7 @@ class ConditionallyAdjusted : public GibbsLangevin {
   double LogAcceptance(const StepSums& sums) const override { return sums.conditional / temperature() + sums.proposal; }
 };
 
-}  // namespace
-
-std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerOptions& options) {
+std::unique_ptr<Transition> Make(const Model& model, const SamplerOptions& options) {
   switch (options.adjust) {
     case Adjust::kMetropolis:
       return std::make_unique<JointlyAdjusted>(model, options);
@@ -84,13 +82,24 @@ std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerO
     case Adjust::kNone:
       break;
   }
-  return std::make_unique<GibbsLangevin>(model, options);
+  return std::make_unique<Unadjusted>(model, options);
 }
 
 // Both rules accept against exp(-E/τ). Without one, v is drawn at temperature τ and h at 1, and no law has both.
-Law GibbsLangevinLaw(const SamplerOptions& options) {
+Law LawOfChains(const SamplerOptions& options) {
   if (options.adjust == Adjust::kNone) return {};
   return {Law::Kind::kJoint, options.temperature};
+}
+
+}  // namespace
+
+SamplerKind GibbsLangevin() {
+  return {.name = "gibbs-langevin",
+          .make = Make,
+          .law = LawOfChains,
+          .has_step_size = true,
+          .metropolis = true,
+          .conditional = true};
 }
 
 }  // namespace grbm

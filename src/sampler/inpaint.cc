@@ -4,6 +4,7 @@
 
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
+#include "grbm/sampler/transition.h"
 
 namespace grbm {
 
@@ -24,7 +25,7 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
 
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
                MatrixView<const std::uint8_t> known, std::uint64_t seed, ThreadPool& pool) {
-  if (options.method == Method::kLangevin || options.adjust != Adjust::kNone) {
+  if (FindSampler(options.method).marginal || options.adjust != Adjust::kNone) {
     throw ConfigError(
         "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = \"none\": "
         "set sampler.method and sampler.adjust");

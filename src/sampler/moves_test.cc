@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "sampler/schedule.h"
-#include "sampler/transition.h"
+#include "sampler/table.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Settings, InnerSteps,
 
 // Mean and variance propagated through the K steps of the paper's algorithm, one by one.
 TEST_P(InnerSteps, TheClosedFormEqualsTheNaiveLoop) {
-  const auto transition = MakeGibbsLangevin(model, options);
+  const auto transition = GibbsLangevin().make(model, options);
   const Move& move = transition->MoveAt(0);
   for (std::size_t i = 0; i < 4; ++i) {
     const double target = 1.7;  // μ + W h
@@ -68,7 +68,7 @@ TEST(InnerStepsSimulated, TheClosedFormEqualsTheNaiveLoop) {
   const Model model = RandomModel(4, 3, 9);
   for (const bool anneal : {false, true}) {
     const SamplerOptions options = GibbsLangevinOptions(10, 0.3, StepScale::kMean, 2.0, anneal);
-    const auto transition = MakeGibbsLangevin(model, options);
+    const auto transition = GibbsLangevin().make(model, options);
     const Move& move = transition->MoveAt(0);
     Dice dice(4);
     const int runs = 100000;
@@ -103,7 +103,7 @@ TEST(InnerSteps, TheVarianceTendsToTheConditionalOnesAtTheDerivedRate) {
     double previous = 1;
     for (const std::int64_t inner : {1000, 10000, 100000, 1000000}) {
       const auto transition =
-          MakeGibbsLangevin(model, GibbsLangevinOptions(inner, step_size, StepScale::kUnit, 1, true));
+          GibbsLangevin().make(model, GibbsLangevinOptions(inner, step_size, StepScale::kUnit, 1, true));
       const Move& move = transition->MoveAt(0);
       const double excess = double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]} - 1;
       const double predicted = constant * std::pow(step_size, 1.0 / 3) * std::pow(static_cast<double>(inner), -2.0 / 3);
@@ -119,7 +119,7 @@ TEST(InnerSteps, TheVarianceTendsToTheConditionalOnesAtTheDerivedRate) {
 // Without annealing it tends to 2ε/(1 - (1-ε)²) σ² = σ²/(1 - ε/2) instead: the bias that stays.
 TEST(InnerSteps, WithoutAnnealingTheBiasStays) {
   const Model model = RandomModel(1, 1, 2);
-  const auto transition = MakeGibbsLangevin(model, GibbsLangevinOptions(100000, 0.3, StepScale::kUnit, 1, false));
+  const auto transition = GibbsLangevin().make(model, GibbsLangevinOptions(100000, 0.3, StepScale::kUnit, 1, false));
   const Move& move = transition->MoveAt(0);
   EXPECT_NEAR(double{move.noise[0]} * double{move.noise[0]} / double{model.variance()[0]}, 1 / (1 - 0.15), 1e-6);
   EXPECT_EQ(move.keep[0], 0.0f);
@@ -139,7 +139,7 @@ TEST(Langevin, MovesDownTheGradient) {
   o.steps = 8;
   o.step_size = 0.2;
   o.temperature = 3;
-  const auto transition = MakeLangevin(model, o);
+  const auto transition = Langevin().make(model, o);
   for (const std::int64_t t : {0, 3, 7, 0}) {
     const Move& move = transition->MoveAt(t);
     for (std::size_t i = 0; i < 3; ++i) {
@@ -154,7 +154,7 @@ TEST(Langevin, MovesDownTheGradient) {
 TEST(Proposals, MoveAsStepsWithoutAdjustmentAtTheirOwnTemperature) {
   const Model model = RandomModel(3, 2, 5);
   for (const Method method : {Method::kLangevin, Method::kGibbsLangevin}) {
-    const auto make = method == Method::kLangevin ? MakeLangevin : MakeGibbsLangevin;
+    const auto make = method == Method::kLangevin ? Langevin().make : GibbsLangevin().make;
     for (const Adjust adjust : {Adjust::kMetropolis, Adjust::kConditional}) {
       if (method == Method::kLangevin && adjust == Adjust::kConditional) continue;
       SamplerOptions options = GibbsLangevinOptions(4, 0.3, StepScale::kMean, 2, true);
@@ -180,7 +180,7 @@ TEST(PartialGibbs, KeepsTheConditionalVariance) {
   o.temperature = 2.5;
   for (const double refresh : {0.01, 0.5, 1.0, 1.7}) {
     o.refresh = refresh;
-    const auto transition = MakePartialGibbs(model, o);
+    const auto transition = PartialGibbs().make(model, o);
     const Move& move = transition->MoveAt(0);
     for (std::size_t i = 0; i < 3; ++i) {
       const double keep = move.keep[i];
@@ -189,7 +189,7 @@ TEST(PartialGibbs, KeepsTheConditionalVariance) {
       EXPECT_NEAR((keep * keep * target + double{move.noise[i]} * double{move.noise[i]}) / target, 1, 1e-6);
     }
   }
-  const auto gibbs = MakeGibbs(model, o);
+  const auto gibbs = Gibbs().make(model, o);
   EXPECT_EQ(gibbs->MoveAt(0).keep[1], 0.0f);
 }
 

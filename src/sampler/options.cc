@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include "grbm/core/error.h"
+#include "sampler/table.h"
 
 namespace grbm {
 
 std::vector<Field> SamplerOptions::Fields() {
   const Range count = {.min = 1, .max = 1e9};
   return {
-      {"method", MakeChoice(method, {"gibbs", "langevin", "gibbs-langevin", "partial-gibbs"}), "how a chain moves"},
+      {"method", MakeChoice(method, SamplerNames()), "how a chain moves"},
       {"steps", &steps, "steps of a chain; the contrastive-divergence steps when training", count},
       {"langevin_steps",
        &langevin_steps,
@@ -99,31 +100,34 @@ void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& trai
 void CheckOptions(const SamplerOptions& options) {
   SamplerOptions copy = options;
   CheckFields(copy.Fields(), "sampler");
-  const bool langevin = options.method == Method::kLangevin;
-  const bool gibbs_langevin = options.method == Method::kGibbsLangevin;
+  const SamplerKind& kind = FindSampler(options.method);
   // At least one unit has no more than the mean variance: a step of 2 variances diverges in every model. [math.md (26)]
-  if ((langevin || gibbs_langevin) && options.step_size >= 2) {
+  if (kind.has_step_size && options.step_size >= 2) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",
                                   options.step_size, options.step_size));
   }
-  if (options.adjust != Adjust::kNone && !langevin && !gibbs_langevin) {
+  if (options.adjust != Adjust::kNone && !kind.metropolis && !kind.conditional) {
     throw ConfigError(
         "sampler: adjust: this method is exact and has nothing to adjust; allowed is \"none\" with "
         "methods "
         "\"gibbs\" and \"partial-gibbs\"");
   }
-  if (options.adjust == Adjust::kConditional && langevin) {
+  if (options.adjust == Adjust::kConditional && !kind.conditional) {
     throw ConfigError(
-        "sampler: adjust = \"conditional\": method \"langevin\" has no hidden state to condition "
-        "on; allowed are "
-        "\"none\" and \"metropolis\"");
+        fmt::format("sampler: adjust = \"conditional\": method \"{}\" {}; allowed are \"none\" and \"metropolis\"",
+                    kind.name, kind.marginal ? "has no hidden state to condition on" : "does not offer it"));
+  }
+  if (options.adjust == Adjust::kMetropolis && !kind.metropolis) {
+    throw ConfigError(fmt::format(
+        "sampler: adjust = \"metropolis\": method \"{}\" does not offer it; allowed are \"none\" and \"conditional\"",
+        kind.name));
   }
   if (options.proposal_temperature > 0 && options.adjust == Adjust::kNone) {
     throw ConfigError(fmt::format(
         "sampler: proposal_temperature = {}: {}; allowed is 0, with temperature for the moves",
         options.proposal_temperature,
-        langevin || gibbs_langevin ? "without adjustment a move is no proposal, and has the chain's temperature"
-                                   : "methods \"gibbs\" and \"partial-gibbs\" draw from the law, and propose nothing"));
+        kind.has_step_size ? "without adjustment a move is no proposal, and has the chain's temperature"
+                           : "methods \"gibbs\" and \"partial-gibbs\" draw from the law, and propose nothing"));
   }
 }
 

@@ -3,50 +3,50 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <iterator>
 #include <numeric>
 
 #include "grbm/model/energy.h"
-#include "model/state_sums.h"
+#include "grbm/sampler/transition.h"
+#include "sampler/engine.h"
 
 namespace grbm {
 
 namespace {
 
-// The chains of models with fewer weights than kLargeModel run in pieces that never wait for each other within an update.
-// A step of a small model is too short to be shared: its pieces are of at most kPieceRows chains, a thread for each. Others
-// run in two halves, with half of the threads for each. The pieces depend on the model and the number of chains alone,
+// The chains of models with fewer weights than kLargeModel run in crews that never wait for each other within an update.
+// A step of a small model is too short to be shared: its crews are of at most kCrewRows chains, a thread for each. Others
+// run in two halves, with half of the threads for each. The crews depend on the model and the number of chains alone,
 // and their sums are added in order, so that threads leave no trace.
 constexpr Index kLargeModel = 1 << 20;
 constexpr Index kSmallModel = 1 << 15;
-constexpr Index kPieceRows = 50;
+constexpr Index kCrewRows = 50;
 
-double MeanBit(ConstBitView h) {
-  Index set = 0;
-  for (Index g = 0; g < h.groups(); ++g) {
-    for (Index r = 0; r < h.rows(); ++r) set += std::popcount(h.word(r, g));
-  }
-  return static_cast<double>(set) / static_cast<double>(h.rows() * h.units());
-}
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// The mean over hidden units of the variance of each between rows.
-double Spread(ConstBitView h) {
-  std::vector<double> on(static_cast<std::size_t>(h.units()));
+// How many rows have each hidden unit on.
+void CountOn(ConstBitView h, std::vector<Index>& on) {
+  on.resize(Size(h.units()));
   for (Index g = 0; g < h.groups(); ++g) {
     for (Index r = 0; r < h.rows(); ++r) {
       for (std::uint64_t word = h.word(r, g); word != 0; word &= word - 1) {
-        on[static_cast<std::size_t>(g * kernels::kGroup + std::countr_zero(word))] += 1;
+        ++on[Size(g * ConstBitView::kGroup + std::countr_zero(word))];
       }
     }
   }
-  const auto rows = static_cast<double>(h.rows());
+}
+
+// The mean over hidden units of the variance of each between rows.
+double Spread(std::span<const Index> on, Index rows) {
   double sum = 0;
-  for (const double count : on) sum += count / rows * (1 - count / rows);
-  return sum / static_cast<double>(h.units());
+  for (const Index count : on) {
+    const double share = static_cast<double>(count) / static_cast<double>(rows);
+    sum += share * (1 - share);
+  }
+  return sum / static_cast<double>(on.size());
 }
 
 // The part of a chain that begins after `done` of its steps.
-SamplerOptions Part(SamplerOptions options, std::int64_t done, std::int64_t steps) {
+SamplerOptions PartOfChain(SamplerOptions options, std::int64_t done, std::int64_t steps) {
   options.steps = steps;
   options.adjust_after = std::max<std::int64_t>(0, options.adjust_after - done);
   return options;
@@ -62,7 +62,7 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
   Index from = 0;
   for (Index r = 0; r < chains.count(); ++r) {
     const double mark = (static_cast<double>(r) + start) / static_cast<double>(chains.count()) * ends.back();
-    while (from + 1 < chains.count() && ends[static_cast<std::size_t>(from)] <= mark) ++from;
+    while (from + 1 < chains.count() && ends[Size(from)] <= mark) ++from;
     CopyRows(chains.visible.view().Rows(from, 1), out.visible.view().Rows(r, 1));
     CopyRows(chains.hidden.view().Rows(from, 1), out.hidden.view().Rows(r, 1));
   }
@@ -71,24 +71,114 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
 
 }  // namespace
 
+// Chains that run on their own from the first step to the last.
+struct Contrastive::Crew {
+  Crew(ThreadPool& shared, int threads, const StateSums& like)
+      : own(threads > 0 ? std::make_unique<ThreadPool>(threads) : nullptr),
+        pool(own ? *own : shared),
+        engine(pool),
+        sums(like.model(), like.hidden(), like.visible()) {}
+
+  std::unique_ptr<ThreadPool> own;
+  ThreadPool& pool;
+  Engine engine;
+  StateSums sums;
+  std::vector<Index> accepted;
+};
+
 Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise,
                          SamplerHooks hooks)
-    : options_(options), seed_(seed), pool_(pool), noise_(noise), hooks_(std::move(hooks)) {}
+    : options_(options),
+      seed_(seed),
+      pool_(pool),
+      noise_(noise),
+      hooks_(std::move(hooks)),
+      data_(std::make_unique<Engine>(pool)) {}
 Contrastive::~Contrastive() = default;
 
-Chains Contrastive::StartChains(const Model& model, ConstMatrix data, std::uint64_t update) {
-  const double temperature = sampler_->law().hidden_temperature();
-  if (options_.algorithm == Algorithm::kCd) return ChainsFrom(model, data, seed_, pool_, 0, update, temperature);
-  Chains noise = NoiseChains(model, data.rows(), seed_, pool_, 0, update, temperature);
-  if (options_.algorithm == Algorithm::kNoiseCd || !chains_ || chains_->count() != noise.count()) return noise;
-  Chains chains = *chains_;
-  const Stream restart(seed_, Purpose::kRestart);
-  for (Index r = 0; r < chains.count(); ++r) {
-    if (restart.UniformDouble(update, static_cast<std::uint32_t>(r)) >= options_.restart_fraction) continue;
-    CopyRows(noise.visible.view().Rows(r, 1), chains.visible.view().Rows(r, 1));
-    CopyRows(noise.hidden.view().Rows(r, 1), chains.hidden.view().Rows(r, 1));
+std::optional<Chains> Contrastive::chains() const {
+  if (kept_) return kept_;
+  if (!persistent_) return {};
+  return Collect();
+}
+
+void Contrastive::set_chains(std::optional<Chains> chains) {
+  kept_ = std::move(chains);
+  persistent_ = false;
+}
+
+Chains Contrastive::Collect() const {
+  Index rows = 0;
+  for (const auto& crew : crews_) rows += crew->engine.count();
+  const Model& model = crews_.front()->engine.model();
+  Chains chains{0, Matrix(rows, model.visible()), BitMatrix(rows, model.hidden())};
+  for (const auto& crew : crews_) {
+    const auto [first, count] = std::pair(Index{crew->engine.first()}, crew->engine.count());
+    crew->engine.Store(chains.visible.view().Rows(first, count), chains.hidden.view().Rows(first, count));
   }
   return chains;
+}
+
+void Contrastive::Distribute(const Chains& chains) {
+  ForCrews([&](Crew& crew) {
+    const auto [first, count] = std::pair(Index{crew.engine.first()}, crew.engine.count());
+    crew.engine.Load(chains.visible.view().Rows(first, count), chains.hidden.view().Rows(first, count));
+  });
+}
+
+void Contrastive::ForCrews(const std::function<void(Crew&)>& body) {
+  pool_.ParallelFor(static_cast<Index>(crews_.size()), [&](Index k) { body(*crews_[Size(k)]); });
+}
+
+// Crews for so many chains.
+void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Index rows) {
+  const Index weights = model.visible() * model.hidden();
+  const bool small = weights < kSmallModel;
+  const bool one = weights >= kLargeModel || hooks_.step;
+  const Index count = one ? 1 : small ? (rows + kCrewRows - 1) / kCrewRows : std::min<Index>(2, rows);
+  const int threads = one ? 0 : small ? 1 : std::max(1, pool_.threads() / 2);
+  if (static_cast<Index>(crews_.size()) != count || crew_rows_ != rows) {
+    if (persistent_) persistent_ = false;
+    crews_.clear();
+    for (Index k = 0; k < count; ++k) crews_.push_back(std::make_unique<Crew>(pool_, threads, *sums_));
+    crew_rows_ = rows;
+  }
+  const Index each = (rows + count - 1) / count;
+  for (Index k = 0; k < count; ++k) {
+    Engine& engine = crews_[Size(k)]->engine;
+    engine.Set(model, sampler, law_);
+    engine.Resize(static_cast<std::uint32_t>(k * each), std::min(each, rows - k * each));
+  }
+}
+
+void Contrastive::StartChains(std::uint64_t update) {
+  if (kept_ && kept_->count() == crew_rows_) Distribute(*kept_);
+  const bool go_on = persistent_ || (kept_ && kept_->count() == crew_rows_);
+  kept_.reset();
+  if (options_.algorithm == Algorithm::kPcd && (hooks_.before_step || hooks_.step) && go_on) kept_ = Collect();
+  persistent_ = false;
+  const double temperature = law_.hidden_temperature();
+  const Stream noise(seed_, Purpose::kInitialVisible);
+  const Stream bits(seed_, Purpose::kInitialHidden);
+  const Stream restart(seed_, Purpose::kRestart);
+  ForCrews([&](Crew& crew) {
+    Engine& engine = crew.engine;
+    const auto from_noise = [&](kernels::Rows rows) {
+      engine.DrawNoise(noise, update, rows);
+      engine.DrawHidden(bits, update, temperature, rows);
+    };
+    if (options_.algorithm == Algorithm::kCd) {
+      engine.CopyVisible(*data_, engine.first());
+      engine.DrawHidden(bits, update, temperature, {0, engine.count()});
+    } else if (options_.algorithm == Algorithm::kNoiseCd || !go_on) {
+      from_noise({0, engine.count()});
+    } else {
+      for (Index r = 0; r < engine.count(); ++r) {
+        const double u = restart.UniformDouble(update, engine.first() + static_cast<std::uint32_t>(r));
+        if (u < options_.restart_fraction) from_noise({r, 1});
+      }
+    }
+  });
 }
 
 // How much more the law of the model at temperature `next` weighs each chain than that at `now`.
@@ -109,171 +199,119 @@ std::vector<double> Contrastive::LogWeights(const Model& model, const SamplerOpt
 }
 
 // Population annealing: one step of the model at each temperature, after which chains give way to others by how much
-// more the next temperature weighs them. Returns the share of moves accepted at each step.            [math.md (45)]
-std::vector<double> Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step,
-                                      Chains& chains) {
+// more the next temperature weighs them.                                                              [math.md (45)]
+void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step) {
   const auto temperature = [&](std::int64_t t) {
     const double left = 1 - static_cast<double>(t) / static_cast<double>(options_.burn_in);
     return std::pow(options_.start_temperature, left);
   };
   const Stream stream(seed_, Purpose::kResample);
-  std::vector<double> accepted;
   for (std::int64_t t = 0; t < options_.burn_in; ++t) {
     const std::uint64_t step = first_step + static_cast<std::uint64_t>(t);
     const Model hot = model.Tempered(temperature(t));
-    sampler_->Set(hot, Part(sampler, t, 1));
-    accepted.push_back(sampler_->Run(chains, {.seed = seed_, .first_step = step}).front());
+    const SamplerOptions one = PartOfChain(sampler, t, 1);
+    ForCrews([&](Crew& crew) {
+      crew.engine.Set(hot, one, law_);
+      crew.accepted.push_back(
+          RunChains(crew.engine, {.seed = seed_, .first_step = step}, hooks_, nullptr, nullptr).front());
+    });
+    const Chains chains = Collect();
     const std::vector<double> log_weights = LogWeights(model, sampler, temperature(t), temperature(t + 1), chains);
-    chains = Resample(chains, log_weights, stream.UniformDouble(step, 0));
+    Distribute(Resample(chains, log_weights, stream.UniformDouble(step, 0)));
   }
-  sampler_->Set(model, Part(sampler, options_.burn_in, sampler.steps - options_.burn_in));
-  return accepted;
+  const SamplerOptions rest = PartOfChain(sampler, options_.burn_in, sampler.steps - options_.burn_in);
+  ForCrews([&](Crew& crew) { crew.engine.Set(model, rest, law_); });
 }
 
 Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data,
-                                 std::uint64_t update, Parameters memory) {
-  const auto hidden = sampler.method == Method::kLangevin || options_.hidden == HiddenKind::kProbability
-                          ? EnergyStatistics::Hidden::kProbability
-                          : EnergyStatistics::Hidden::kState;
-  if (!statistics_) {
-    const auto visible =
-        options_.visible == VisibleKind::kMean ? EnergyStatistics::Visible::kMean : EnergyStatistics::Visible::kState;
-    statistics_ = std::make_unique<EnergyStatistics>(model, hidden, visible);
-    sampler_ = std::make_unique<Sampler>(model, sampler, pool_, OnUnstable::kAllow, hooks_);
+                                 std::uint64_t update, Parameters memory, bool report) {
+  CheckOptions(sampler);
+  CheckVisible(model, data, "data");
+  const RunPlace whole{.seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps)};
+  CheckRun(sampler, 0, data.rows(), whole);
+  law_ = hooks_.step ? Law{} : LawOf(sampler);
+  if (!sums_) {
+    const bool probability = FindSampler(sampler.method).marginal || options_.hidden == HiddenKind::kProbability;
+    sums_ = std::make_unique<StateSums>(
+        model, probability ? StateSums::Hidden::kProbability : StateSums::Hidden::kState,
+        options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState);
   } else {
-    statistics_->Reset(model, pool_);
-    sampler_->Set(model, sampler);
+    sums_->Reset(model, pool_);
   }
-  report_.unstable_units = sampler_->stability().unstable;
+  report_.unstable_units = CheckStability(model, sampler).unstable;
 
   // Step 1. The positive phase: v from the data, h ~ p(h | v) of the chains' law.
-  const Matrix noisy = noise_ > 0 ? WithNoise(data, update) : Matrix();
-  const ConstMatrix seen = noise_ > 0 ? ConstMatrix(noisy) : data;
-  AddData(model, data, seen, update);
+  AddData(model, sampler, data, update, report);
 
   // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
   // often as there are such steps, so that one set of sums will do.
   const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
-  statistics_->sums().Scale(-counted, pool_);
-  Chains chains = StartChains(model, seen, update);
-  RunPlace place{
-      .seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps), .burn_in = options_.burn_in};
-  std::vector<double> accepted;
-  if (options_.start_temperature > 1) {
-    accepted = Cool(model, sampler, place.first_step, chains);
-    place.first_step += static_cast<std::uint64_t>(options_.burn_in);
-    place.burn_in = 0;
-  }
-  std::ranges::copy(RunChains(model, chains, place), std::back_inserter(accepted));
-  report_.acceptance = std::reduce(accepted.begin(), accepted.end()) / static_cast<double>(accepted.size());
-  report_.variety = data_spread_ > 0 ? Spread(chains.hidden) / data_spread_ : 1;
-  if (options_.algorithm == Algorithm::kPcd) chains_ = std::move(chains);
+  sums_->Scale(-counted, pool_);
+  Muster(model, sampler, data.rows());
+  StartChains(update);
+  RunCrews(model, sampler, whole.first_step);
+  persistent_ = options_.algorithm == Algorithm::kPcd;
+  kept_.reset();
 
   if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
     memory = Parameters(model.visible(), model.hidden());
   }
   // Step 3. Of exp(-E/τ), the energy is E/τ.
-  const double scale = sampler_->law().temperature * static_cast<double>(data.rows()) * counted;
-  statistics_->sums().Gradient(-1 / scale, memory, pool_);
+  const double scale = law_.temperature * static_cast<double>(data.rows()) * counted;
+  sums_->Gradient(-1 / scale, memory, pool_);
   return memory;
 }
 
-// Chains that run on their own from the first step to the last.
-struct Contrastive::Piece {
-  Piece(const Model& model, const SamplerOptions& options, const EnergyStatistics& like, int threads,
-        const SamplerHooks& hooks)
-      : pool(threads),
-        sampler(model, options, pool, OnUnstable::kAllow, hooks),
-        statistics(model, like.hidden(), like.visible()) {}
-
-  ThreadPool pool;
-  Sampler sampler;
-  EnergyStatistics statistics;
-  Chains chains;
-  std::vector<double> accepted;
-};
-
-std::vector<double> Contrastive::RunChains(const Model& model, Chains& chains, const RunPlace& place) {
-  const Index weights = model.visible() * model.hidden();
-  if (weights >= kLargeModel || hooks_.step) return sampler_->Run(chains, place, nullptr, statistics_.get());
-
-  const bool small = weights < kSmallModel;
-  const Index count = small ? (chains.count() + kPieceRows - 1) / kPieceRows : std::min<Index>(2, chains.count());
-  const int threads = small ? 1 : std::max(1, pool_.threads() / 2);
-  while (static_cast<Index>(pieces_.size()) < count) {
-    pieces_.push_back(std::make_unique<Piece>(model, sampler_->options(), *statistics_, threads, hooks_));
+void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step) {
+  RunPlace place{.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in};
+  for (const auto& crew : crews_) crew->accepted.clear();
+  if (options_.start_temperature > 1) {
+    Cool(model, sampler, first_step);
+    place.first_step += static_cast<std::uint64_t>(options_.burn_in);
+    place.burn_in = 0;
   }
-  const Index rows = (chains.count() + count - 1) / count;
-  pool_.ParallelFor(count, [&](Index k) {
-    Piece& piece = *pieces_[static_cast<std::size_t>(k)];
-    const Index first = k * rows;
-    const Index size = std::min(rows, chains.count() - first);
-    const MutableMatrix visible = chains.visible.view().Rows(first, size);
-    const BitView hidden = chains.hidden.view().Rows(first, size);
-    if (piece.chains.count() != size)
-      piece.chains = {0, Matrix(size, model.visible()), BitMatrix(size, model.hidden())};
-    piece.chains.first = chains.first + static_cast<std::uint32_t>(first);
-    CopyRows(visible, piece.chains.visible);
-    CopyRows(hidden, piece.chains.hidden);
-    piece.sampler.Set(model, sampler_->options());
-    piece.statistics.Reset(model, piece.pool);
-    piece.accepted = piece.sampler.Run(piece.chains, place, nullptr, &piece.statistics);
-    CopyRows(piece.chains.visible, visible);
-    CopyRows(piece.chains.hidden, hidden);
+  const bool one = crews_.size() == 1;
+  ForCrews([&](Crew& crew) {
+    StateSums& sums = one ? *sums_ : crew.sums;
+    if (!one) sums.Reset(model, crew.pool);
+    const std::vector<Index> accepted = RunChains(crew.engine, place, hooks_, nullptr, &sums);
+    crew.accepted.insert(crew.accepted.end(), accepted.begin(), accepted.end());
   });
-  std::vector<double> accepted(static_cast<std::size_t>(sampler_->options().steps));
-  for (Index k = 0; k < count; ++k) {
-    Piece& piece = *pieces_[static_cast<std::size_t>(k)];
-    statistics_->sums().Add(piece.statistics.sums(), pool_);
-    const double share = static_cast<double>(piece.chains.count()) / static_cast<double>(chains.count());
-    for (std::size_t t = 0; t < accepted.size(); ++t) accepted[t] += share * piece.accepted[t];
+  Index accepted = 0;
+  std::vector<Index> on;
+  for (const auto& crew : crews_) {
+    if (!one) sums_->Add(crew->sums, pool_);
+    accepted += std::accumulate(crew->accepted.begin(), crew->accepted.end(), Index{0});
+    CountOn(crew->engine.hidden(), on);
   }
-  return accepted;
+  report_.acceptance = static_cast<double>(accepted) / static_cast<double>(crew_rows_ * sampler.steps);
+  report_.variety = data_spread_ > 0 ? Spread(on, crew_rows_) / data_spread_ : 1;
 }
 
-Matrix Contrastive::WithNoise(ConstMatrix data, std::uint64_t update) const {
-  Matrix noisy(data.rows(), data.cols());
-  const auto deviation = static_cast<float>(std::sqrt(noise_));
-  const Stream stream(seed_, Purpose::kNoise);
-  constexpr Index kLeastDraws = 1 << 12;  // that are worth a thread
-  pool_.ParallelForRanges(data.rows(), kLeastDraws / std::max<Index>(1, data.cols()), [&](Index first, Index end) {
-    for (Index r = first; r < end; ++r) {
-      const std::span<float> row = noisy.row(r);
-      kernels::DrawNormals({stream, update, 0}, r, row);
-      for (std::size_t i = 0; i < row.size(); ++i) row[i] = data.row(r)[i] + deviation * row[i];
-    }
-  });
-  return noisy;
-}
-
-void Contrastive::AddData(const Model& model, ConstMatrix data, ConstMatrix noisy, std::uint64_t update) {
-  CheckVisible(model, data, "data");
-  const PackedWeights& weights = model.packed(pool_);
-  kernels::Panels v(data.rows(), model.visible());
-  PackRows(noisy, v, pool_);
-  BitMatrix h(data.rows(), model.hidden());
-  const DrawPlace draw{Stream(seed_, Purpose::kPositiveHidden), update, 0};
-  kernels::HiddenResult result;
-  result.bits = h;
-  result.draw = &draw;
-  result.inverse_temperature = static_cast<float>(1 / sampler_->law().hidden_temperature());
-  result.probability_scale = result.inverse_temperature;
-  const bool of_probabilities = statistics_->hidden() == EnergyStatistics::Hidden::kProbability;
-  kernels::Panels p(of_probabilities ? data.rows() : 0, model.hidden());
-  if (of_probabilities) result.probabilities = p;
-  UpdateHidden(weights, v, result, pool_);
-  if (noise_ > 0 && statistics_->visible() == EnergyStatistics::Visible::kMean) {
-    PackRows(data, v, pool_);
-    statistics_->sums().AddMeans(v, {.absolute = noise_}, p.view(), double{result.probability_scale}, pool_);
-  } else if (of_probabilities) {
-    statistics_->sums().Add(v, p.view(), pool_);
+void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
+                          bool report) {
+  Engine& engine = *data_;
+  engine.Set(model, sampler, law_);
+  engine.Resize(0, data.rows());
+  engine.Keep({.probabilities = sums_->hidden() == StateSums::Hidden::kProbability});
+  if (noise_ > 0) {
+    engine.LoadNoisy(data, noise_, Stream(seed_, Purpose::kNoise), update);
   } else {
-    statistics_->sums().Add(v, ConstBitView(h), pool_);
+    engine.LoadVisible(data);
   }
-  data_means_ = {statistics_->sums().MeanVisible(), statistics_->sums().MeanHidden()};
-  data_spread_ = Spread(h);
-  report_.hidden_activity = MeanBit(h);
-  report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, h, pool_));
+  engine.DrawHidden(Stream(seed_, Purpose::kPositiveHidden), update, law_.hidden_temperature(), {0, data.rows()});
+  if (noise_ > 0 && sums_->visible() == StateSums::Visible::kMean) {
+    engine.AddExpected(data, noise_, *sums_);
+  } else {
+    engine.AddStatesTo(*sums_);
+  }
+  data_means_ = {sums_->MeanVisible(), sums_->MeanHidden()};
+  std::vector<Index> on;
+  CountOn(engine.hidden(), on);
+  data_spread_ = Spread(on, data.rows());
+  report_.hidden_activity = static_cast<double>(std::accumulate(on.begin(), on.end(), Index{0})) /
+                            static_cast<double>(data.rows() * model.hidden());
+  if (report) report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, engine.hidden(), pool_));
 }
 
 }  // namespace grbm

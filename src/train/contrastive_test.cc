@@ -39,11 +39,12 @@ std::vector<bool> Restarted(double fraction, std::uint64_t update) {
   train.restart_fraction = fraction;
   ThreadPool pool(2);
   Contrastive contrastive(train, 5, pool);
-  contrastive.chains() = FarAway(model, 4000);
+  contrastive.set_chains(FarAway(model, 4000));
   contrastive.Gradient(model, Frozen(), testing::RandomVisible(4000, 2, 2), update);
   std::vector<bool> restarted;
+  const std::optional<Chains> chains = contrastive.chains();
   for (Index r = 0; r < 4000; ++r) {
-    const float v = contrastive.chains()->visible(r, 0);
+    const float v = chains->visible(r, 0);
     EXPECT_TRUE(std::abs(v - 100) < 1 || std::abs(v) < 10) << v;
     restarted.push_back(v < 50);
   }
@@ -73,7 +74,7 @@ TEST(Contrastive, ChainsBeginWhereTheAlgorithmSays) {
     train.algorithm = algorithm;
     train.restart_fraction = 0;
     Contrastive contrastive(train, 5, pool);
-    if (algorithm == Algorithm::kPcd) contrastive.chains() = FarAway(model, 1000);
+    if (algorithm == Algorithm::kPcd) contrastive.set_chains(FarAway(model, 1000));
     return double{contrastive.Gradient(model, Frozen(), data, 0).mu[0]};
   };
   EXPECT_NEAR(difference(Algorithm::kCd), 0, 0.001);
@@ -114,7 +115,7 @@ TEST(Contrastive, VarietyIsTheSpreadOfTheChainsAsAShareOfTheDatas) {
   const auto variety = [&](Index below) {
     Chains chains{0, Matrix(1000, 1), BitMatrix(1000, 1)};
     for (Index r = 0; r < 1000; ++r) chains.visible(r, 0) = r < below ? -5.0f : 5.0f;
-    contrastive.chains() = std::move(chains);
+    contrastive.set_chains(std::move(chains));
     contrastive.Gradient(model, Frozen(), data, 0);
     return contrastive.report().variety;
   };

@@ -197,7 +197,7 @@ bool Run::Train() {
   saved_ = Clock::now();
   if (!trainer_.done() && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
   while (!trainer_.done() && !Paused()) {
-    const UpdateMetrics metrics = trainer_.Update();
+    const UpdateMetrics metrics = trainer_.Update(schedule.Logs(trainer_.updates() + 1));
     Speak();
     const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
     if (schedule.Logs(metrics.update)) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "grbm/core/random.h"
+#include "grbm/sampler/transition.h"
 #include "sampler/schedule.h"
 
 namespace grbm {
@@ -33,7 +34,7 @@ void CheckSetup(const Trainer::Setup& setup) {
   }
   if (setup.train.visible == VisibleKind::kMean) {
     RequireMeans(setup.sampler,
-                 setup.sampler.method == Method::kLangevin || setup.train.hidden == HiddenKind::kProbability);
+                 FindSampler(setup.sampler.method).marginal || setup.train.hidden == HiddenKind::kProbability);
   }
   const auto units = static_cast<std::size_t>(setup.visible);
   if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
@@ -118,7 +119,7 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
   CheckOptions(setup_.sampler);
 }
 
-UpdateMetrics Trainer::Update() {
+UpdateMetrics Trainer::Update(bool report) {
   const TrainOptions& train = setup_.train;
   UpdateMetrics metrics;
   metrics.update = updates_ + 1;
@@ -138,7 +139,7 @@ UpdateMetrics Trainer::Update() {
   read_(updates_, batch_);
   Parameters gradient;
   try {
-    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_, std::exchange(memory_, {}));
+    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_, std::exchange(memory_, {}), report);
   } catch (const DataError& error) {
     diverged(error.what());
   }
@@ -193,7 +194,7 @@ void Trainer::Restore(TrainState state) {
   model_ = Model(std::move(state.parameters), setup_.model.variance_floor);
   optimizer_.moments() = std::move(state.moments);
   optimizer_.set_steps(state.updates);
-  contrastive_.chains() = std::move(state.chains);
+  contrastive_.set_chains(std::move(state.chains));
   offsets_ = std::move(state.offsets);
   updates_ = state.updates;
 }

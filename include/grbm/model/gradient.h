@@ -26,8 +26,8 @@ class EnergyStatistics {
   // Forgets all; from now on for this model, which must have the same shape and outlive the statistics.
   void Reset(const Model& model, ThreadPool& pool);
 
-  Hidden hidden() const { return hidden_; }
-  Visible visible() const { return visible_; }
+  Hidden hidden() const;
+  Visible visible() const;
   // Adds states (v, h), for kState.
   void Add(ConstMatrix v, ConstBitView h, ThreadPool& pool);
   // Adds states v with p(h | v) under exp(-E/temperature), for kProbability.
@@ -38,12 +38,9 @@ class EnergyStatistics {
   // The mean of ∂E/∂θ (or ∂Ẽ/∂θ) over the states added, of which there must be one at least.
   Parameters MeanGradient(ThreadPool& pool) const;
 
-  // The sums behind it, for the library's own layers.
-  StateSums& sums() { return *sums_; }
-
  private:
-  Hidden hidden_;
-  Visible visible_;
+  friend StateSums& SumsOf(EnergyStatistics& statistics);
+
   std::unique_ptr<StateSums> sums_;
 };
 

@@ -67,7 +67,7 @@ struct SamplerHooks {
   std::function<void(const Model& model, Chains& chains, std::uint64_t step)> step = {};
 };
 
-class Transition;
+class Engine;
 
 // Units for which a Langevin step overshoots so far that it diverges: 1 - α/σ² outside (-1, 1).        [math.md (26)]
 struct Stability {
@@ -107,19 +107,11 @@ class Sampler {
                           EnergyStatistics* statistics = nullptr);
 
  private:
-  struct Workspace;
-
-  std::vector<double> RunHooked(Chains& chains, const RunPlace& place, Observer* observer,
-                                EnergyStatistics* statistics);
-
-  const Model* model_;
   SamplerOptions options_;
-  ThreadPool& pool_;
   OnUnstable on_unstable_;
   SamplerHooks hooks_;
   Stability stability_;
-  std::unique_ptr<Transition> transition_;
-  std::unique_ptr<Workspace> workspace_;
+  std::unique_ptr<Engine> engine_;
 };
 
 // What to show of a state as Final::kMean: μ + W h or, with options.final_steps, v after so many steps to

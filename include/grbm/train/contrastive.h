@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,11 +14,15 @@
 
 namespace grbm {
 
+class Engine;
+class StateSums;
+
 // What one update saw, beside the gradient.
 struct BatchReport {
   double acceptance = 1;       // share of the chains' moves that were accepted
   double hidden_activity = 0;  // mean of the hidden units on the data
-  double reconstruction = 0;   // mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit
+  double reconstruction = 0;   // mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit; where it is
+                               // not asked for, that of the last update for which it was
   Index unstable_units = 0;    // see CheckStability
   double variety = 1;          // how much the chains' hidden units differ at their end, as a share of the data's
 };
@@ -35,41 +40,47 @@ class Contrastive {
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
   // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood.
   // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
-  // The result may be put into the memory of parameters that are no longer needed. Where it throws, the chains of pcd are
-  // as they were.
+  // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
+  // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
   Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
-                      Parameters memory = {});
+                      Parameters memory = {}, bool report = true);
 
   const BatchReport& report() const { return report_; }
   // The means of v and h over the data of the last gradient.
   const Offsets& data_means() const { return data_means_; }
 
-  // The chains that pcd goes on with; none before the first update.
-  std::optional<Chains>& chains() { return chains_; }
-  const std::optional<Chains>& chains() const { return chains_; }
+  // The chains that pcd goes on with; none before the first update. They are taken out of where they run.
+  std::optional<Chains> chains() const;
+  void set_chains(std::optional<Chains> chains);
 
  private:
-  // The data with noise, which is drawn for this update.
-  Matrix WithNoise(ConstMatrix data, std::uint64_t update) const;
-  // The positive phase: adds the data to the statistics, and reports on it. `noisy` is the data with noise.
-  void AddData(const Model& model, ConstMatrix data, ConstMatrix noisy, std::uint64_t update);
-  Chains StartChains(const Model& model, ConstMatrix data, std::uint64_t update);
+  struct Crew;
+
+  // The positive phase: adds the data to the sums, and reports on it.
+  void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update, bool report);
+  void Muster(const Model& model, const SamplerOptions& sampler, Index rows);
+  void ForCrews(const std::function<void(Crew&)>& body);
+  Chains Collect() const;
+  void Distribute(const Chains& chains);
+  void StartChains(std::uint64_t update);
   std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
                                  const Chains& chains);
-  std::vector<double> Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step, Chains& chains);
-  // The negative phase: the share of moves accepted at each step.
-  std::vector<double> RunChains(const Model& model, Chains& chains, const RunPlace& place);
+  void Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step);
+  // The negative phase.
+  void RunCrews(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step);
 
   TrainOptions options_;
   std::uint64_t seed_;
   ThreadPool& pool_;
   double noise_;
   SamplerHooks hooks_;
-  std::unique_ptr<EnergyStatistics> statistics_;
-  std::unique_ptr<Sampler> sampler_;
-  struct Piece;
-  std::vector<std::unique_ptr<Piece>> pieces_;
-  std::optional<Chains> chains_;
+  Law law_;
+  std::unique_ptr<Engine> data_;
+  std::unique_ptr<StateSums> sums_;
+  std::vector<std::unique_ptr<Crew>> crews_;
+  Index crew_rows_ = 0;         // chains of all crews
+  bool persistent_ = false;     // whether the crews hold chains to go on with
+  std::optional<Chains> kept_;  // chains to go on with in their place
   BatchReport report_;
   Offsets data_means_;
   double data_spread_ = 0;  // of its hidden units

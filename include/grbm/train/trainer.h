@@ -69,8 +69,8 @@ class Trainer {
 
   // One update. Throws NumericError, with the likely cause and what to change, when numbers leave the finite ones or a
   // variance runs away. Whatever it throws, the model is then as it was before the update, and so is the State(), unless it
-  // is a NumericError.
-  UpdateMetrics Update();
+  // is a NumericError. `report`: whether all of its metrics are wanted, see Contrastive::Gradient.
+  UpdateMetrics Update(bool report = true);
 
   TrainState State() const;
   // Goes on from there. Throws DataError where the state does not fit the settings.

@@ -1,8 +1,11 @@
 // What one sampler is: a Gaussian move of the visible units, what takes the place of the hidden ones, and a rule of
-// acceptance. To add a sampler, write one file that makes a Transition and name it in the table of sampler.cc.
+// acceptance. To add a sampler, write one file that makes a Transition and says what kind it is, and name it in the table of
+// src/sampler/table.cc; a program that uses the library hands its kind to AddSampler.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -59,19 +62,31 @@ class Transition {
 
   // The move of step 0, 1, ...
   virtual const Move& MoveAt(std::int64_t step) = 0;
+  // Whether steps have moves of their own; otherwise one is asked for once.
+  virtual bool moves_differ() const { return false; }
 
   // log of the acceptance ratio of a step. For kVisible, h and with it the mean stay as they are, and only `proposal`
   // and `conditional` are known.
   virtual double LogAcceptance(const StepSums& /*sums*/) const { return 0; }
 };
 
-// Each with the law that its chains have.
-std::unique_ptr<Transition> MakeGibbs(const Model& model, const SamplerOptions& options);
-std::unique_ptr<Transition> MakePartialGibbs(const Model& model, const SamplerOptions& options);
-Law GibbsLaw(const SamplerOptions& options);
-std::unique_ptr<Transition> MakeGibbsLangevin(const Model& model, const SamplerOptions& options);
-Law GibbsLangevinLaw(const SamplerOptions& options);
-std::unique_ptr<Transition> MakeLangevin(const Model& model, const SamplerOptions& options);
-Law LangevinLaw(const SamplerOptions& options);
+// What the rest of the program needs to know of a sampler.
+struct SamplerKind {
+  std::string name;  // as sampler.method has it
+  std::unique_ptr<Transition> (*make)(const Model& model, const SamplerOptions& options);
+  Law (*law)(const SamplerOptions& options);  // that its chains have
+  // Whether its chains have no hidden state: those of Transition::Hidden::kProbability.
+  bool marginal = false;
+  // Whether moves have step_size, which some units may not stand [math.md (26)]; without, it draws from conditionals.
+  bool has_step_size = false;
+  // The rules of acceptance that it offers, beside none.
+  bool metropolis = false;
+  bool conditional = false;
+};
+
+const SamplerKind& FindSampler(Method method);
+// A further sampler, for all that is read, trained or drawn from now on. Call it before chains run. Throws ConfigError where
+// there is one of that name.
+Method AddSampler(SamplerKind kind);
 
 }  // namespace grbm

@@ -1,0 +1,55 @@
+// Where chains begin, and what is shown of their end.
+#include "grbm/model/energy.h"
+#include "grbm/sampler/sampler.h"
+#include "kernels/kernels.h"
+
+namespace grbm {
+
+namespace {
+
+Chains WithHidden(const Model& model, Matrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                  std::uint64_t step, double hidden_temperature) {
+  const DrawPlace draw{Stream(seed, Purpose::kInitialHidden), step, first};
+  BitMatrix hidden = SampleHidden(model, visible, draw, pool, hidden_temperature);
+  return {first, std::move(visible), std::move(hidden)};
+}
+
+}  // namespace
+
+Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                  std::uint64_t step, double hidden_temperature) {
+  Matrix copy(visible.rows(), visible.cols());
+  CopyRows(visible, copy);
+  return WithHidden(model, std::move(copy), seed, pool, first, step, hidden_temperature);
+}
+
+Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first,
+                   std::uint64_t step, double hidden_temperature) {
+  Matrix noise(count, model.visible());
+  const Stream stream(seed, Purpose::kInitialVisible);
+  constexpr Index kLeastDraws = 1 << 12;  // that are worth a thread
+  pool.ParallelForRanges(count, kLeastDraws / model.visible(), [&](Index begin, Index end) {
+    for (Index r = begin; r < end; ++r) kernels::DrawNormals({stream, step, first}, r, noise.row(r));
+  });
+  return WithHidden(model, std::move(noise), seed, pool, first, step, hidden_temperature);
+}
+
+Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
+                 ThreadPool& pool, const std::function<void(Matrix&)>& after_step) {
+  if (options.final_steps == 0) return VisibleMean(model, hidden, pool);
+  const double temperature = LawOf(options).hidden_temperature();
+  Matrix v(visible.rows(), visible.cols());
+  CopyRows(visible, v);
+  for (std::int64_t t = 0; t < options.final_steps; ++t) {
+    v = VisibleMean(model, HiddenProbabilities(model, v, pool, temperature), pool);
+    if (after_step) after_step(v);
+  }
+  return v;
+}
+
+Matrix FinalVisible(const Model& model, const Chains& chains, const SamplerOptions& options, ThreadPool& pool) {
+  return options.final == Final::kMean ? FinalMean(model, chains.visible, chains.hidden, options, pool)
+                                       : chains.visible;
+}
+
+}  // namespace grbm

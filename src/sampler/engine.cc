@@ -1,0 +1,148 @@
+// Chains in the engine: where their states come from, and where they go.
+#include "sampler/engine.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sampler/table.h"
+
+namespace grbm {
+
+using kernels::Panels;
+using kernels::Rows;
+
+namespace {
+
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+
+void FitPanels(Panels& panels, Index rows, Index cols) {
+  if (panels.rows() != rows || panels.cols() != cols) panels = Panels(rows, cols);
+}
+
+}  // namespace
+
+Engine::Engine(ThreadPool& pool) : pool_(pool) {}
+Engine::~Engine() = default;
+
+void Engine::Set(const Model& model, const SamplerOptions& options, Law law) {
+  model_ = &model;
+  options_ = options;
+  law_ = law;
+  transition_ = FindSampler(options.method).make(model, options);
+  has_move_ = false;
+}
+
+void Engine::Keep(Extras extras) {
+  extras_ = extras;
+  extras_.probabilities = extras.probabilities || marginal();
+  FitPanels(mean_, extras.means ? count() : 0, model_->visible());
+  Fit(now_);
+  if (transition_->acceptance() != Transition::Acceptance::kNone) {
+    FitPanels(proposed_.visible, count(), model_->visible());
+    if (proposed_.hidden.rows() != count() || proposed_.hidden.units() != model_->hidden()) {
+      proposed_.hidden = BitMatrix(count(), model_->hidden());
+    }
+    Fit(proposed_);
+    visible_sums_.resize(Size(kernels::GroupCount(model_->visible()) * count()));
+  }
+  accepted_.assign(Size(count()), 1);
+}
+
+void Engine::Fit(States& states) const {
+  FitPanels(states.probabilities, extras_.probabilities ? count() : 0, model_->hidden());
+  FitPanels(states.product, count(), model_->visible());
+}
+
+void Engine::Resize(std::uint32_t first, Index count) {
+  first_ = first;
+  FitPanels(now_.visible, count, model_->visible());
+  if (now_.hidden.rows() != count || now_.hidden.units() != model_->hidden()) {
+    now_.hidden = BitMatrix(count, model_->hidden());
+  }
+}
+
+void Engine::Load(ConstMatrix visible, ConstBitView hidden) {
+  LoadVisible(visible);
+  CopyRows(hidden, now_.hidden);
+}
+
+void Engine::LoadVisible(ConstMatrix visible) { PackRows(visible, now_.visible, pool_); }
+
+void Engine::LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step) {
+  DrawNoise(stream, step, all());
+  const auto deviation = static_cast<float>(std::sqrt(variance));
+  const kernels::PanelView to = now_.visible;
+  pool_.ParallelFor(to.panels(), [&](Index panel) {
+    const Index width = std::min(kernels::kPanel, to.cols() - panel * kernels::kPanel);
+    for (Index r = 0; r < to.rows(); ++r) {
+      const float* const in = visible.row(r).data() + panel * kernels::kPanel;
+      float* const line = to.line(panel, r);
+      for (Index c = 0; c < width; ++c) line[c] = in[c] + deviation * line[c];
+    }
+  });
+}
+
+void Engine::CopyVisible(const Engine& from, Index first) {
+  const kernels::PanelView to = now_.visible;
+  for (Index p = 0; p < to.panels(); ++p) {
+    std::copy_n(from.now_.visible.view().line(p, first), to.rows() * kernels::kPanel, to.line(p, 0));
+  }
+}
+
+void Engine::Store(MutableMatrix visible, BitView hidden) const {
+  StoreVisible(visible);
+  CopyRows(now_.hidden, hidden);
+}
+
+void Engine::StoreVisible(MutableMatrix visible) const { UnpackRows(now_.visible, visible, pool_); }
+
+void Engine::DrawNoise(const Stream& stream, std::uint64_t step, Rows rows) {
+  ForTiles(now_.visible.cols(), rows.count, pool_, [&](Index tile, Rows part) {
+    kernels::DrawNormalTile({stream, step, first_}, tile, {rows.first + part.first, part.count}, now_.visible);
+  });
+}
+
+void Engine::DrawHidden(const Stream& stream, std::uint64_t step, double temperature, Rows rows) {
+  const DrawPlace draw{stream, step, first_};
+  kernels::HiddenResult result;
+  result.bits = now_.hidden;
+  result.draw = &draw;
+  result.inverse_temperature = static_cast<float>(1 / temperature);
+  if (extras_.probabilities && rows.count == count()) {
+    result.probabilities = now_.probabilities;
+    result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
+  }
+  UpdateHidden(model_->packed(pool_), now_.visible, rows, result, pool_);
+}
+
+void Engine::UpdateProbabilities() {
+  kernels::HiddenResult result;
+  result.probabilities = now_.probabilities;
+  result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
+  UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
+}
+
+void Engine::AddTo(StateSums& sums) const {
+  if (sums.visible() == EnergyStatistics::Visible::kMean) {
+    sums.AddMeans(mean_, {.relative = variance_share_}, now_.probabilities.view(), 1 / law_.hidden_temperature(),
+                  pool_);
+  } else {
+    AddStatesTo(sums);
+  }
+}
+
+void Engine::AddStatesTo(StateSums& sums) const {
+  if (sums.hidden() == EnergyStatistics::Hidden::kProbability) {
+    sums.Add(now_.visible, now_.probabilities.view(), pool_);
+  } else {
+    sums.Add(now_.visible, now_.hidden.view(), pool_);
+  }
+}
+
+void Engine::AddExpected(ConstMatrix mean, double variance, StateSums& sums) {
+  FitPanels(mean_, mean.rows(), mean.cols());
+  PackRows(mean, mean_, pool_);
+  sums.AddMeans(mean_, {.absolute = variance}, now_.probabilities.view(), 1 / law_.hidden_temperature(), pool_);
+}
+
+}  // namespace grbm

@@ -1,0 +1,145 @@
+// Chains on the CPU. Their states stay in the engine, in the layout of the kernels, from the first step to the last: what is
+// above it loads or starts chains, lets them step, adds their states up and stores them, and knows no layout.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "grbm/sampler/sampler.h"
+#include "grbm/sampler/transition.h"
+#include "model/packed.h"
+#include "model/state_sums.h"
+
+namespace grbm {
+
+class Engine {
+ public:
+  // The pool must outlive it.
+  explicit Engine(ThreadPool& pool);
+  ~Engine();
+
+  // How chains move from now on; their states stay. The model must outlive the next step.
+  void Set(const Model& model, const SamplerOptions& options, Law law);
+  const Model& model() const { return *model_; }
+  const SamplerOptions& options() const { return options_; }
+  const Transition& transition() const { return *transition_; }
+  ThreadPool& pool() const { return pool_; }
+  // Whether chains have no hidden state: p(h | v) stands for it.
+  bool marginal() const { return transition_->hidden() == Transition::Hidden::kProbability; }
+
+  // What is kept of each step beside the states, for statistics.
+  struct Extras {
+    bool probabilities = false;  // p(h | v) of the law
+    bool means = false;          // of the visible units, given the step before
+  };
+  void Keep(Extras extras);
+
+  // --- states
+
+  Index count() const { return now_.visible.rows(); }
+  std::uint32_t first() const { return first_; }
+  ConstBitView hidden() const { return now_.hidden; }
+  // Room for chains first, first + 1, ...; their states are for others to set.
+  void Resize(std::uint32_t first, Index count);
+  void Load(ConstMatrix visible, ConstBitView hidden);
+  void LoadVisible(ConstMatrix visible);
+  // With noise of a variance.
+  void LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step);
+  // Those of another engine, from its row `first` on.
+  void CopyVisible(const Engine& from, Index first);
+  void Store(MutableMatrix visible, BitView hidden) const;
+  void StoreVisible(MutableMatrix visible) const;
+  // v ~ N(0, 1), and h ~ p(h | v) at a temperature, of some rows.
+  void DrawNoise(const Stream& stream, std::uint64_t step, kernels::Rows rows);
+  void DrawHidden(const Stream& stream, std::uint64_t step, double temperature, kernels::Rows rows);
+  // p(h | v) of the law, where it is kept.
+  void UpdateProbabilities();
+
+  // --- steps
+
+  // Before the first step of a run, after each but the last, and after the last.
+  void Begin(const RunPlace& place);
+  void Step(const RunPlace& place, std::int64_t step);
+  void End(const RunPlace& place);
+  // By chain: 1 where the last move was made, 0 where it was rejected.
+  std::span<const std::uint8_t> accepted() const { return accepted_; }
+
+  // Adds all states, or what the sums want in their place: what was expected of them before the last step.
+  void AddTo(StateSums& sums) const;
+  void AddStatesTo(StateSums& sums) const;
+  // Adds what is expected of states with that variance around `mean`, and p(h | v) of those here.
+  void AddExpected(ConstMatrix mean, double variance, StateSums& sums);
+
+ private:
+  // All chains' states, with what has been computed of them.
+  struct States {
+    kernels::Panels visible;
+    BitMatrix hidden;
+    kernels::Panels probabilities;  // p(h | v) of the law, where wanted
+    kernels::Panels product;        // W h, or W p(h|v)
+    HiddenSums sums;                // where the rule of acceptance is kStep
+  };
+  // What one step needs to know beside the model.
+  struct StepPlace {
+    bool adjust;  // this step
+    bool sums;    // whether this step or the next is adjusted
+    DrawPlace visible;
+    DrawPlace hidden;
+    DrawPlace accept;
+  };
+
+  kernels::Rows all() const { return {0, count()}; }
+  // Whether the product of a state, and its sums, are kept up to date, and not made when they are needed.
+  bool keeps_all() const { return transition_->acceptance() == Transition::Acceptance::kStep; }
+  void Fit(States& states) const;
+  StepPlace PlaceOf(const RunPlace& place, std::int64_t step) const;
+  void SetMove(const Move& move);
+
+  template <typename Body>
+  void ForVisible(const Body& body) const {
+    ForTiles(now_.visible.cols(), count(), pool_, body);
+  }
+  void UpdateHiddenOf(const StepPlace& s, States& states, bool draw);
+  void UpdateProduct(States& states, Index tile, kernels::Rows rows) const;
+  void MeanOfMove(Index tile, kernels::Rows rows);
+  void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
+  void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
+  void Decide(const StepPlace& s);
+  template <typename Body>
+  void ForRejected(kernels::Rows rows, const Body& body) const;
+  void TakeProposed();
+  void StepFreely(const StepPlace& s);
+  void StepVisible(const StepPlace& s);
+  void StepWhole(const StepPlace& s);
+
+  ThreadPool& pool_;
+  const Model* model_ = nullptr;
+  SamplerOptions options_;
+  Law law_;
+  std::unique_ptr<Transition> transition_;
+  Extras extras_;
+  std::uint32_t first_ = 0;
+  States now_;
+  States proposed_;
+  std::vector<std::uint8_t> accepted_;
+  kernels::Panels mean_;  // of the last move, where wanted
+  // The move, padded.
+  bool has_move_ = false;
+  double variance_share_ = 0;  // of the first unit's move: noise²/σ²
+  kernels::PanelRow keep_;
+  kernels::PanelRow noise_;
+  std::vector<double> inverse_noise_;
+  std::vector<kernels::VisibleSums> visible_sums_;  // by tile and row
+};
+
+// Throws ConfigError where random streams have no numbers for such a run.
+void CheckRun(const SamplerOptions& options, std::uint32_t first, Index count, const RunPlace& place);
+
+// Runs an engine's chains for options().steps steps. Returns how many moves were accepted at each step. After the burn-in,
+// the observer sees every state, and `sums` take it in. Throws ConfigError where the chains have not what the sums are of.
+std::vector<Index> RunChains(Engine& engine, const RunPlace& place, const SamplerHooks& hooks, Observer* observer,
+                             StateSums* sums);
+
+}  // namespace grbm
