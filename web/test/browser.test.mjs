@@ -340,6 +340,7 @@ test("runs are shown as they come, in the order of their names, and can be sorte
   await page.getByLabel("Show all").check();
   const looks = await page.$$eval(".runs tbody .swatch", (dots) => dots.map((dot) => `${dot.style.background} ${dot.className}`));
   assert.equal(new Set(looks).size, 12, String(looks));
+  assert.match(looks[1], /--run-1\)/, "though it came last");
 
   await page.getByRole("button", { name: "Sort by model.hidden" }).click();
   await page.getByRole("button", { name: "Sort by model.hidden" }).click();
