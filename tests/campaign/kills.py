@@ -5,7 +5,8 @@ kills.py PROGRAM LIBRARY [--kills 1000] [--aimed N] [--seconds S] [--seed S] [--
 
 Aimed kills: before, after and (writes) amid every single call that changes a file, one after the other. Random kills: at
 random moments of runs that are killed and resumed until they come to their end. After each kill every file must be whole,
-each resume must find nothing to complain of, and at the end every file of the folder must be that of an undisturbed run.
+each resume must find nothing to complain of, and at the end every file of the folder must be that of an undisturbed run; of
+times.jsonl, which no settings decide, the lines must be whole and in order.
 """
 
 import shutil

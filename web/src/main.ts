@@ -21,6 +21,8 @@ let runs: Run[] = data.runs.map(adopt);
 const newest = new Map<string, Tokens>();
 /** Runs that there are; unknown until the program has said so. */
 let expected = data.live ? -1 : runs.length;
+/** Whether all runs that there were at first are here. */
+let settled = false;
 
 const curves = new Curves();
 const overview = new Overview(stateText, () => {
@@ -74,7 +76,8 @@ function dataBeside(shown: Run[]): Still[] {
     const source = run.manifest.data;
     if (!run.data || !source) continue;
     const key = source.fingerprint ?? source.source;
-    if (!seen.has(key)) seen.set(key, { name: "data", color: -1, label: source.source.split("/").slice(-1)[0]!, picture: run.data });
+    const name = String(run.settings["data"]?.["source"] ?? source.source).split("/").slice(-1)[0]!;
+    if (!seen.has(key)) seen.set(key, { name: "data", color: -1, label: name, picture: run.data });
   }
   return [...seen.values()];
 }
@@ -216,6 +219,7 @@ async function takeRun(name: string, token: Tokens): Promise<void> {
     if (!run) {
       const found = adopt(await fetchRun(name));
       runs = [...runs, found];
+      if (!settled) runs.forEach((each) => (each.color = -1)); // the first runs by name have the first colours, whichever came first
       overview.set(runs);
       soon(selected().includes(found) ? showAll : showList); // of those beyond the first few only the list tells
     } else {
@@ -249,6 +253,7 @@ async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
     for (let name = names.shift(); name !== undefined; name = names.shift()) await takeRun(name, tokens[name]!);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, take));
+  settled = true;
   loadModels();
 }
 

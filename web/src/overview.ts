@@ -109,11 +109,16 @@ export class Overview {
     return known.map(([name, label]) => [name, name === "quick_distance" ? quickDistanceTitle(this.runs) : label]);
   }
 
+  /** Seconds, of a run that is at work. */
+  private left(run: Run): number | null {
+    return this.stateOf(run) === "training" ? secondsLeft(run) : null;
+  }
+
   /** One run: large numbers. */
   private tiles(run: Run): HTMLElement[] {
     const source = run.manifest.data;
     const tile = (label: string, value: string) => h("div", { class: "tile" }, h("span", {}, label), h("strong", {}, value));
-    const left = isFinished(run) ? null : secondsLeft(run);
+    const left = this.left(run);
     return [
       h("div", { class: "tile wide" }, h("span", {}, this.stateOf(run)), progress(run)),
       ...(started(run) ? [tile("Started", dateText(started(run))), tile("Time of training", durationText(duration(run))), tile("Updates per second", speedText(run))] : []),
@@ -127,7 +132,6 @@ export class Overview {
   private columns(): Column[] {
     const text = (label: string, value: (run: Run) => Value, shown: (run: Run) => string): Column => ({ label, value, cell: shown });
     const timed = this.runs.some((run) => started(run));
-    const open = (run: Run) => (isFinished(run) || run.gone ? null : secondsLeft(run));
     return [
       { label: "Progress", value: (run) => (run.total > 0 ? updatesDone(run) / run.total : 0), cell: progress },
       text("State", this.stateOf, this.stateOf),
@@ -136,7 +140,7 @@ export class Overview {
         text("Time", duration, (run) => durationText(duration(run))),
         text("Speed", speed, speedText),
       ] : []),
-      ...(this.runs.some((run) => open(run) !== null) ? [text("Time left", open, (run) => durationText(open(run)))] : []),
+      ...(this.runs.some((run) => this.left(run) !== null) ? [text("Time left", (run) => this.left(run), (run) => durationText(this.left(run)))] : []),
       ...this.metrics().map(([name, label]) =>
         text(label, (run) => lastNumber(run.metrics.columns[name]), (run) => format(lastNumber(run.metrics.columns[name])))),
       ...differingSettings(this.runs).slice(0, MOST_SETTINGS).map((name) =>

@@ -73,7 +73,8 @@ export class Plane {
     c.strokeStyle = cssColor("--grid");
     c.fillStyle = cssColor("--muted");
     c.lineWidth = 1;
-    c.font = `${Math.round((FONT_SIZE * size) / (this.root.clientWidth || size / 2))}px system-ui, sans-serif`;
+    const height = Math.round((FONT_SIZE * size) / (this.root.clientWidth || size / 2));
+    c.font = `${height}px system-ui, sans-serif`;
     for (const axis of [0, 1] as const) {
       for (let v = Math.ceil(this.box.low[axis] / step) * step; v < this.box.high[axis]; v += step) {
         const at = place(axis === 0 ? [v, 0] : [0, v])[axis];
@@ -82,8 +83,10 @@ export class Plane {
         c.lineTo(axis === 0 ? at : size, axis === 0 ? size : at);
         c.stroke();
         const text = String(Number(v.toPrecision(6)));
-        if (axis === 0) c.fillText(text, at + 4, size - 6);
-        else c.fillText(text, 4, at - 4);
+        // Beside its line, on the side that has room.
+        const width = c.measureText(text).width;
+        if (axis === 0) c.fillText(text, at + 4 + width < size ? at + 4 : at - 4 - width, size - 6);
+        else c.fillText(text, 4, at - 4 > height ? at - 4 : at + height);
       }
     }
   }

@@ -1,5 +1,5 @@
 // When a run was at work, how fast it is, and how long it will take.
-import { last } from "./dom";
+import { last, lastNumber } from "./dom";
 import type { Run, Times } from "./types";
 
 /** Steps of an axis of seconds. */
@@ -65,6 +65,6 @@ export function speed(run: Run): number | null {
 
 export function secondsLeft(run: Run): number | null {
   const rate = speed(run);
-  const done = last(column(run.times, "update")) ?? 0;
+  const done = lastNumber(run.metrics.columns["update"]) ?? 0;
   return rate && run.total > done ? (run.total - done) / rate : null;
 }

@@ -262,6 +262,9 @@ test("points of the plane are drawn, and an unfinished run is shown", async () =
     canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((value) => value > 0)));
   assert.ok(inked.length >= 3 && inked.every(Boolean), String(inked));
   assert.match(await page.textContent(".runs"), /unfinished90 of 200 updatesnot finished/);
+  const labels = await page.$$eval("canvas.plane", (canvases) => canvases.flatMap((canvas) => canvas.texts));
+  assert.ok(labels.length > 10);
+  for (const { text, left, right, room } of labels) assert.ok(left >= 0 && right <= room, `"${text}" from ${left} to ${right} of ${room}`);
   // Two variances are told, not counted in a histogram.
   const variances = page.locator(".card", { hasText: "Variances σ² of the visible units" });
   assert.match(await variances.textContent(), /v₁[\d.]+v₂[\d.]+/);
@@ -306,6 +309,9 @@ test("a live page follows its runs, whatever happens to their files", async () =
   // Cut back, as by a run that is resumed.
   truncateSync(metrics, whole.indexOf("\n", whole.length / 2) + 1);
   await row.filter({ hasNotText: "201 of" }).waitFor({ timeout: 5000 });
+  await says("training");
+  assert.match(await row.textContent(), /training.*[\d.]+ s/);
+  await page.getByRole("button", { name: "Sort by Time left" }).waitFor({ timeout: 5000 });
   writeFileSync(metrics, whole);
   await says("200 of 200");
 
@@ -340,6 +346,7 @@ test("runs are shown as they come, in the order of their names, and can be sorte
   await page.getByLabel("Show all").check();
   const looks = await page.$$eval(".runs tbody .swatch", (dots) => dots.map((dot) => `${dot.style.background} ${dot.className}`));
   assert.equal(new Set(looks).size, 12, String(looks));
+  assert.match(looks[1], /--run-1\)/, "though it came last");
 
   await page.getByRole("button", { name: "Sort by model.hidden" }).click();
   await page.getByRole("button", { name: "Sort by model.hidden" }).click();

@@ -65,7 +65,7 @@ test("names are in the order in which people count, and 32 runs look different",
 });
 
 const run = (total, updates, seconds, starts = [{ update: 0, seconds: 0, started: "2026-01-01T00:00:00Z" }]) =>
-  ({ total, times: { columns: { update: updates, seconds }, starts } });
+  ({ total, metrics: { columns: { update: updates } }, times: { columns: { update: updates, seconds }, starts } });
 
 test("times lie between those that are known, and tell speed and time left", () => {
   const at = secondsAt(run(40, [0, 10, 20, 20, 30], [0, 5, 10, 10, 20]).times);
