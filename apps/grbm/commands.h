@@ -11,9 +11,10 @@ namespace grbm::app {
 
 // What every command shares.
 struct Common {
-  bool quiet = false;  // nothing but errors, warnings and what was asked for
-  bool json = false;   // results as one JSON object
-  int threads = 0;     // 0: one per core
+  bool quiet = false;   // nothing but errors, warnings and what was asked for
+  bool json = false;    // results as one JSON object
+  int threads = 0;      // 0: one per core
+  bool shared = false;  // whether all ranks of an MPI job work on the command
   std::uint64_t seed = 1;
   std::string command = {};  // the whole line, as a shell reads it
 };

@@ -13,6 +13,7 @@
 #include "grbm/core/options.h"
 #include "grbm/core/version.h"
 #include "grbm/model/backend.h"
+#include "job.h"
 #include "streams.h"
 
 namespace {
@@ -82,29 +83,35 @@ int Run(int argc, char** argv) {
     grbm::app::PrintText(text.empty() ? program.Help() : text);
     return 0;
   }
+  // Of an MPI job, ranks that have no part in a command leave it to the first one.
+  if (grbm::app::JoinJob().rank() > 0 && !common.shared) return 0;
   return action();
+}
+
+// What an error is to whoever started the program: a line, and a code.
+int Failed(int code, const std::string& text) {
+  grbm::app::WaitForFirstRank();
+  grbm::app::Tell("grbm: {}\n", text);
+  grbm::app::EndJob(code);
+  return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  using grbm::app::Tell;
   grbm::app::OpenStandardStreams();
   try {
     const int code = Run(argc, argv);
     grbm::app::CloseOutput();
+    grbm::app::LeaveJob();
     return code;
   } catch (const grbm::Error& error) {
-    Tell("grbm: {}\n", error.what());
-    return error.exit_code();
+    return Failed(error.exit_code(), error.what());
   } catch (const std::bad_alloc&) {
-    Tell("grbm: out of memory\n");
-    return 71;
+    return Failed(71, "out of memory");
   } catch (const std::filesystem::filesystem_error& error) {
-    Tell("grbm: {}: {}\n", grbm::OneLine(error.path1().string()), error.code().message());
-    return 74;
+    return Failed(74, fmt::format("{}: {}", grbm::OneLine(error.path1().string()), error.code().message()));
   } catch (const std::exception& error) {
-    Tell("grbm: {}\n", error.what());
-    return 70;
+    return Failed(70, error.what());
   }
 }

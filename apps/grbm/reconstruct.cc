@@ -17,6 +17,12 @@ namespace grbm::app {
 
 namespace {
 
+double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
+  double sum = 0;
+  for (Index r = 0; r < a.rows(); ++r) sum += SquaredDistance(a.row(r), b.row(r));
+  return sum / static_cast<double>(a.rows() * a.cols());
+}
+
 struct Arguments {
   std::string model;
   std::string data;

@@ -10,6 +10,7 @@
 #include "grbm/evaluate/samples.h"
 #include "grbm/train/presets.h"
 #include "grbm/train/run.h"
+#include "job.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -92,14 +93,20 @@ void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string
 
 int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   const RunRequest request = MakeRequest(arguments, common, seed_given);
-  ThreadPool pool(common.threads);
+  Ranks& ranks = JoinJob();
+  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
   CatchInterrupts();
   const auto start = std::chrono::steady_clock::now();
   UpdateMetrics last;
   bool finished = false;
+  if (ranks.rank() > 0) {
+    RunObserver silent;
+    TrainRun(request, pool, silent, ranks);
+    return 0;
+  }
   {
     ShowRun show(common);
-    finished = TrainRun(request, pool, show);
+    finished = TrainRun(request, pool, show, ranks);
     last = show.last();
   }
   if (!finished) {
@@ -134,9 +141,13 @@ void AddTrain(Command app, Common& common, Action& action) {
       .SetTypeName("MODEL");
   AddThreads(command, common.threads).ShowDefault();
   const Option seed = AddSeed(command, common.seed);
-  command.SetFooter("Example: grbm train mnist --set train.epochs=5 --out digits");
-  command.SetCallback(
-      [=, &common, &action] { action = [=, &common] { return Train(*arguments, common, seed.given()); }; });
+  command.SetFooter(
+      "Example: grbm train mnist --set train.epochs=5 --out digits\n"
+      "On many machines: mpirun -n 4 grbm train mnist --out digits (docs/scaling.md)");
+  command.SetCallback([=, &common, &action] {
+    common.shared = true;
+    action = [=, &common] { return Train(*arguments, common, seed.given()); };
+  });
 }
 
 }  // namespace grbm::app

@@ -55,18 +55,12 @@ void CopyRows(ConstBitView src, BitView dst) {
   }
 }
 
-double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
-  GRBM_CHECK(a.rows() == b.rows() && a.cols() == b.cols());
-  double sum = 0;
-  for (Index r = 0; r < a.rows(); ++r) {
-    const std::span<const float> x = a.row(r);
-    const std::span<const float> y = b.row(r);
-    sum += Sum(x.size(), [&](std::size_t i) {
-      const double d = double{x[i]} - double{y[i]};
-      return d * d;
-    });
-  }
-  return sum / static_cast<double>(a.rows() * a.cols());
+double SquaredDistance(std::span<const float> a, std::span<const float> b) {
+  GRBM_CHECK(a.size() == b.size());
+  return Sum(a.size(), [&](std::size_t i) {
+    const double d = double{a[i]} - double{b[i]};
+    return d * d;
+  });
 }
 
 bool AllFinite(std::span<const float> values) {

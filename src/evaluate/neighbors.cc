@@ -16,7 +16,7 @@ namespace {
 constexpr Index kReferencesAtOnce = 1024;
 constexpr Index kQueriesAtOnce = 48;
 
-double SquaredDistance(std::span<const float> a, std::span<const float> b) {
+double SquaredGap(std::span<const float> a, std::span<const float> b) {
   double sum = 0;
   for (std::size_t i = 0; i < a.size(); ++i) sum += (double{a[i]} - double{b[i]}) * (double{a[i]} - double{b[i]});
   return sum;
@@ -117,7 +117,7 @@ std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix reference
   std::vector<double> result(Size(queries.rows()));
   pool.ParallelFor(queries.rows(), [&](Index q) {
     const Index row = nearest[Size(q)].back().row;
-    result[Size(q)] = std::sqrt(SquaredDistance(queries.row(q), references.row(row)));
+    result[Size(q)] = std::sqrt(SquaredGap(queries.row(q), references.row(row)));
   });
   return result;
 }

@@ -31,6 +31,7 @@ class BasicPanelView {
   // The sixteen floats of a row in a panel.
   T* line(Index panel, Index row) const { return data_ + panel * stride_ + row * kPanel; }
   T& operator()(Index row, Index col) const { return line(col / kPanel, row)[col % kPanel]; }
+  BasicPanelView Rows(Index first, Index count) const { return {data_ + first * kPanel, count, cols_, stride_}; }
 
  private:
   T* data_ = nullptr;

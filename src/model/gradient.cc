@@ -21,7 +21,7 @@ EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden, Visible vi
     : sums_(std::make_unique<StateSums>(model, hidden, visible)) {}
 EnergyStatistics::~EnergyStatistics() = default;
 
-void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Reset(model, pool); }
+void EnergyStatistics::Reset(const Model& model, ThreadPool& /*pool*/) { sums_->Reset(model); }
 EnergyStatistics::Hidden EnergyStatistics::hidden() const { return sums_->hidden(); }
 EnergyStatistics::Visible EnergyStatistics::visible() const { return sums_->visible(); }
 double EnergyStatistics::count() const { return sums_->count(); }
@@ -52,7 +52,8 @@ void EnergyStatistics::Add(ConstMatrix v, ThreadPool& pool, double temperature) 
 Parameters EnergyStatistics::MeanGradient(ThreadPool& pool) const {
   if (count() == 0) throw DataError("energy statistics: the mean over no states was asked for: add some first");
   Parameters gradient(sums_->model().visible(), sums_->model().hidden());
-  sums_->Gradient(1 / count(), gradient, pool);
+  const PieceSums all[] = {{sums_.get()}};
+  WriteGradient(all, 1, 1 / count(), gradient, pool);
   return gradient;
 }
 

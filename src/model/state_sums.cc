@@ -8,6 +8,8 @@ namespace grbm {
 
 using kernels::ConstPanelView;
 using kernels::kPanel;
+using kernels::PanelView;
+using kernels::Rows;
 
 namespace {
 
@@ -15,78 +17,98 @@ namespace {
 constexpr Index kOuterUnits = 4096;
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-std::vector<double> Zeros(Index units) { return std::vector<double>(Size(kernels::PanelCount(units) * kPanel)); }
+std::size_t Padded(Index units) { return Size(kernels::PanelCount(units) * kPanel); }
 
-// Calls body(panel of visible units, hidden units) until all pairs are covered.
-void ForOuter(Index visible, Index hidden, ThreadPool& pool, const std::function<void(Index, kernels::Rows)>& body) {
-  const Index panels = kernels::PanelCount(visible);
-  const Index ranges = (hidden + kOuterUnits - 1) / kOuterUnits;
-  pool.ParallelFor(panels * ranges, [&](Index k) {
-    const Index first = k / panels * kOuterUnits;
-    body(k % panels, {first, std::min(kOuterUnits, hidden - first)});
+// Calls body(range) for ranges of hidden units that together are all.
+template <typename Body>
+void ForUnits(Index hidden, const Body& body) {
+  for (Index first = 0; first < hidden; first += kOuterUnits) body(Rows{first, std::min(kOuterUnits, hidden - first)});
+}
+
+// Calls body(panel) for all panels of x, where it is long enough on several threads.
+template <typename Body>
+void ForPanels(ConstPanelView x, ThreadPool& pool, const Body& body) {
+  constexpr Index kLeastLines = 1 << 11;  // that are worth a thread
+  pool.ParallelForRanges(x.panels(), kLeastLines / std::max<Index>(1, x.rows()), [&](Index first, Index end) {
+    for (Index panel = first; panel < end; ++panel) body(panel);
   });
 }
 
-// Calls body(first, size) for parts of `size` values that are long enough for a thread.
-void ForParts(std::size_t size, ThreadPool& pool, const std::function<void(std::size_t, std::size_t)>& body) {
-  constexpr Index kLeast = 1 << 15;
-  pool.ParallelForRanges(static_cast<Index>(size), kLeast,
-                         [&](Index first, Index end) { body(Size(first), Size(end - first)); });
+void CopyPanels(ConstPanelView from, PanelView to, Index first, ThreadPool& pool) {
+  ForPanels(from, pool, [&](Index p) { std::copy_n(from.line(p, 0), from.rows() * kPanel, to.line(p, first)); });
 }
 
 }  // namespace
 
-StateSums::StateSums(const Model& model, Hidden hidden, Visible visible)
+StateSums::StateSums(const Model& model, Hidden hidden, Visible visible, Index room)
     : model_(&model),
       hidden_kind_(hidden),
       visible_kind_(visible),
-      outer_(model.hidden(), model.visible()),
-      hidden_(Zeros(model.hidden())),
-      offset_(Zeros(model.visible())),
-      square_(Zeros(model.visible())) {}
+      padded_hidden_(Padded(model.hidden())),
+      padded_visible_(Padded(model.visible())),
+      vector_(VectorSize(model, visible)),
+      room_(room) {
+  if (room == 0) return;
+  visible_ = kernels::Panels(room, model.visible());
+  if (hidden == Hidden::kProbability) {
+    probabilities_ = kernels::Panels(room, model.hidden());
+  } else {
+    hidden_ = BitMatrix(room, model.hidden());
+  }
+}
 
-void StateSums::Reset(const Model& model, ThreadPool& pool) {
-  GRBM_CHECK(model.hidden() == outer_.rows() && model.visible() == outer_.cols());
+std::size_t StateSums::VectorSize(const Model& model, Visible visible) {
+  return (visible == Visible::kMean ? 3 : 1) * Padded(model.hidden()) + 2 * Padded(model.visible());
+}
+
+void StateSums::Reset(const Model& model) {
+  GRBM_CHECK(Padded(model.hidden()) == padded_hidden_ && Padded(model.visible()) == padded_visible_);
   model_ = &model;
   count_ = 0;
-  ForParts(outer_.values().size(), pool,
-           [&](std::size_t first, std::size_t size) { std::ranges::fill(outer_.values().subspan(first, size), 0.0f); });
-  std::ranges::fill(hidden_, 0.0);
-  std::ranges::fill(offset_, 0.0);
-  std::ranges::fill(square_, 0.0);
-  std::ranges::fill(relative_slope_, 0.0);
-  std::ranges::fill(absolute_slope_, 0.0);
+  kept_ = 0;
+  has_sum_ = false;
+  std::ranges::fill(vector_, 0.0);
 }
 
 void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
   count_ += static_cast<double>(v.rows());
   const kernels::PanelRow& mu = model_->packed(pool).mu();
-  pool.ParallelFor(v.panels(), [&](Index panel) {
-    kernels::AddMoments(v, mu, panel, offset_.data() + panel * kPanel, square_.data() + panel * kPanel);
+  double* const offsets = offset().data();
+  double* const squares = square().data();
+  ForPanels(v, pool, [&](Index panel) {
+    kernels::AddMoments(v, mu, panel, offsets + panel * kPanel, squares + panel * kPanel);
   });
+}
+
+// Whether so many states can be kept, now that others may have been settled.
+bool StateSums::MakeRoom(Index rows, ThreadPool& pool) {
+  if (kept_ + rows > room_) Settle(pool);
+  return rows <= room_;
 }
 
 void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
   AddVisible(v, pool);
-  if (transposed_.rows() != h.units() || transposed_.units() != h.rows()) transposed_ = BitMatrix(h.units(), h.rows());
-  const BitView transposed = transposed_;
-  pool.ParallelFor(h.groups(), [&](Index group) {
-    kernels::TransposeBits(h, group, transposed);
-    for (Index j = group * kernels::kGroup; j < std::min(h.units(), (group + 1) * kernels::kGroup); ++j) {
-      Index on = 0;
-      for (Index block = 0; block < transposed.groups(); ++block) on += std::popcount(transposed.word(j, block));
-      hidden_[Size(j)] += static_cast<double>(on);
-    }
-  });
-  ForOuter(v.cols(), h.units(), pool,
-           [&](Index panel, kernels::Rows units) { kernels::AccumulateOuter(transposed, v, panel, units, outer_); });
+  if (MakeRoom(v.rows(), pool)) {
+    CopyPanels(v, visible_, kept_, pool);
+    CopyRows(h, hidden_.view().Rows(kept_, v.rows()));
+    kept_ += v.rows();
+    return;
+  }
+  Transpose(h, pool);
+  AddToSum([&](Index panel, Rows units) { kernels::AccumulateOuter(transposed_, v, panel, units, sum_); }, pool);
 }
 
 void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
   AddVisible(v, pool);
-  pool.ParallelFor(p.panels(), [&](Index panel) { kernels::AddColumns(p, panel, hidden_.data() + panel * kPanel); });
-  ForOuter(v.cols(), p.cols(), pool,
-           [&](Index panel, kernels::Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_); });
+  double* const sums = hidden_sum().data();
+  ForPanels(p, pool, [&](Index panel) { kernels::AddColumns(p, panel, sums + panel * kPanel); });
+  if (MakeRoom(v.rows(), pool)) {
+    CopyPanels(v, visible_, kept_, pool);
+    CopyPanels(p, probabilities_, kept_, pool);
+    kept_ += v.rows();
+    return;
+  }
+  AddToSum([&](Index panel, Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, sum_); }, pool);
 }
 
 void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, double inverse_temperature,
@@ -94,12 +116,11 @@ void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, dou
   Add(mean, p, pool);
   const auto rows = static_cast<double>(mean.rows());
   for (std::size_t i = 0; i < model_->variance().size(); ++i) {
-    square_[i] += rows * (noise.relative * double{model_->variance()[i]} + noise.absolute);
+    square()[i] += rows * (noise.relative * double{model_->variance()[i]} + noise.absolute);
   }
-  const auto add = [&](double variance, std::vector<double>& slopes) {
+  const auto add = [&](double variance, std::span<double> slopes) {
     if (variance == 0) return;
-    slopes.resize(hidden_.size());
-    pool.ParallelFor(p.panels(), [&](Index panel) {
+    ForPanels(p, pool, [&](Index panel) {
       float sum[kPanel] = {};
       for (Index r = 0; r < p.rows(); ++r) {
         const float* const line = p.line(panel, r);
@@ -109,98 +130,73 @@ void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, dou
         slopes[Size(panel * kPanel + k)] += variance * inverse_temperature * double{sum[k]};
     });
   };
-  add(noise.relative, relative_slope_);
-  add(noise.absolute, absolute_slope_);
+  add(noise.relative, slope(0));
+  add(noise.absolute, slope(1));
 }
 
-void StateSums::Add(const StateSums& other, ThreadPool& pool) {
-  const auto add = [](auto&& to, const auto& from) {
-    std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus());
-  };
-  count_ += other.count_;
-  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
-    add(outer_.values().subspan(first, size), other.outer_.values().subspan(first, size));
-  });
-  add(hidden_, other.hidden_);
-  add(offset_, other.offset_);
-  add(square_, other.square_);
-  const auto add_slopes = [&](std::vector<double>& to, const std::vector<double>& from) {
-    if (from.empty()) return;
-    to.resize(from.size());
-    add(to, from);
-  };
-  add_slopes(relative_slope_, other.relative_slope_);
-  add_slopes(absolute_slope_, other.absolute_slope_);
-}
-
-void StateSums::Scale(double factor, ThreadPool& pool) {
-  const auto scale = [](auto&& values, auto by) {
-    for (auto& x : values) x *= by;
-  };
-  count_ *= factor;
-  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
-    scale(outer_.values().subspan(first, size), static_cast<float>(factor));
-  });
-  scale(hidden_, factor);
-  scale(offset_, factor);
-  scale(square_, factor);
-  scale(relative_slope_, factor);
-  scale(absolute_slope_, factor);
-}
-
-std::vector<float> StateSums::MeanVisible() const {
-  std::vector<float> mean(model_->mu().begin(), model_->mu().end());
-  for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<float>(offset_[i] / count_);
-  return mean;
-}
-
-std::vector<float> StateSums::MeanHidden() const {
-  std::vector<float> mean(Size(model_->hidden()));
-  for (std::size_t j = 0; j < mean.size(); ++j) mean[j] = static_cast<float>(hidden_[j] / count_);
-  return mean;
-}
-
-void StateSums::SettleSlopes(ThreadPool& pool) {
-  if (relative_slope_.empty() && absolute_slope_.empty()) return;
-  relative_slope_.resize(hidden_.size());
-  absolute_slope_.resize(hidden_.size());
-  const ConstPanelView weights = model_->packed(pool).transposed();
-  const kernels::PanelRow inverse_variance(model_->inverse_variance());
-  const kernels::PanelView outer = outer_;
-  pool.ParallelFor(outer.panels(), [&](Index panel) {
-    for (Index j = 0; j < outer.rows(); ++j) {
-      const auto relative = static_cast<float>(relative_slope_[Size(j)]);
-      const auto absolute = static_cast<float>(absolute_slope_[Size(j)]);
-      for (Index k = 0; k < kPanel; ++k) {
-        outer.line(panel, j)[k] += weights.line(panel, j)[k] * (relative + absolute * inverse_variance.panel(panel)[k]);
-      }
+// Rows and units of h exchanged, and its sums.
+void StateSums::Transpose(ConstBitView h, ThreadPool& pool) {
+  if (transposed_.rows() != h.units() || transposed_.units() != h.rows()) transposed_ = BitMatrix(h.units(), h.rows());
+  const BitView transposed = transposed_;
+  const std::span<double> sums = hidden_sum();
+  pool.ParallelFor(h.groups(), [&](Index group) {
+    kernels::TransposeBits(h, group, transposed);
+    for (Index j = group * kernels::kGroup; j < std::min(h.units(), (group + 1) * kernels::kGroup); ++j) {
+      Index on = 0;
+      for (Index block = 0; block < transposed.groups(); ++block) on += std::popcount(transposed.word(j, block));
+      sums[Size(j)] += static_cast<double>(on);
     }
   });
-  std::ranges::fill(relative_slope_, 0.0);
-  std::ranges::fill(absolute_slope_, 0.0);
 }
 
-void StateSums::Gradient(double factor, Parameters& gradient, ThreadPool& pool) {
-  SettleSlopes(pool);
-  const ConstPanelView outer = outer_;
-  const ConstPanelView weights = model_->packed(pool).transposed();
-  pool.ParallelFor(outer.panels(), [&](Index panel) {
-    double interaction[kPanel] = {};  // Σ v_i Σ_j W_ij h_j
-    kernels::AddProducts(weights, outer, panel, interaction);
-    for (Index i = panel * kPanel; i < std::min(outer.cols(), (panel + 1) * kPanel); ++i) {
-      const std::size_t at = Size(i);
-      const double scale = factor / std::exp(double{model_->log_var()[at]});
-      const auto weight = static_cast<float>(scale);
-      const std::span<float> row = gradient.W.row(i);
-      const float* column = outer.line(panel, 0) + i % kPanel;
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] = -column[Size(kPanel) * j] * weight;
-      gradient.mu[at] = static_cast<float>(-offset_[at] * scale);
-      gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square_[at]) * scale);
-    }
+// Adds what outer(panel, hidden units) adds to sum_, until all pairs are covered.
+template <typename Outer>
+void StateSums::AddToSum(const Outer& outer, ThreadPool& pool) {
+  if (sum_.rows() == 0) sum_ = kernels::Panels(model_->hidden(), model_->visible());
+  const PanelView sum = sum_;
+  const Index ranges = (model_->hidden() + kOuterUnits - 1) / kOuterUnits;
+  pool.ParallelFor(sum.panels() * ranges, [&](Index k) {
+    const Index panel = k % sum.panels();
+    const Index first = k / sum.panels() * kOuterUnits;
+    const Rows units{first, std::min(kOuterUnits, model_->hidden() - first)};
+    if (!has_sum_) std::fill_n(sum.line(panel, units.first), units.count * kPanel, 0.0f);
+    outer(panel, units);
   });
-  for (std::size_t j = 0; j < gradient.b.size(); ++j) {
-    gradient.b[j] = static_cast<float>(-factor * hidden_[j]);
+  has_sum_ = true;
+}
+
+void StateSums::Settle(ThreadPool& pool) {
+  if (kept_ == 0) return;
+  if (hidden_kind_ == Hidden::kState) Transpose(hidden_.view().Rows(0, kept_), pool);
+  AddToSum(
+      [&](Index panel, Rows units) {
+        if (hidden_kind_ == Hidden::kState) {
+          kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, sum_);
+        } else {
+          kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, sum_);
+        }
+      },
+      pool);
+  kept_ = 0;
+}
+
+void StateSums::Close(bool all, ThreadPool& pool) {
+  if (all) return Settle(pool);
+  if (kept_ > 0 && hidden_kind_ == Hidden::kState) Transpose(hidden_.view().Rows(0, kept_), pool);
+}
+
+void StateSums::AddOuter(Index panel, PanelView out) const {
+  if (has_sum_) {
+    AddPanel(sum_, panel, out);
   }
+  if (kept_ == 0) return;
+  ForUnits(out.rows(), [&](Rows units) {
+    if (hidden_kind_ == Hidden::kState) {
+      kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, out);
+    } else {
+      kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, out);
+    }
+  });
 }
 
 }  // namespace grbm

@@ -82,6 +82,17 @@ void Engine::LoadNoisy(ConstMatrix visible, double variance, const Stream& strea
   });
 }
 
+void Engine::PutBack(ConstMatrix visible, MatrixView<const std::uint8_t> known) {
+  const kernels::PanelView to = now_.visible;
+  pool_.ParallelFor(to.panels(), [&](Index panel) {
+    for (Index r = 0; r < to.rows(); ++r) {
+      for (Index i = panel * kernels::kPanel; i < std::min(to.cols(), (panel + 1) * kernels::kPanel); ++i) {
+        if (known(r, i) != 0) to(r, i) = visible(r, i);
+      }
+    }
+  });
+}
+
 void Engine::CopyVisible(const Engine& from, Index first) {
   const kernels::PanelView to = now_.visible;
   for (Index p = 0; p < to.panels(); ++p) {
@@ -122,27 +133,26 @@ void Engine::UpdateProbabilities() {
   UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
 }
 
-void Engine::AddTo(StateSums& sums) const {
-  if (sums.visible() == EnergyStatistics::Visible::kMean) {
-    sums.AddMeans(mean_, {.relative = variance_share_}, now_.probabilities.view(), 1 / law_.hidden_temperature(),
-                  pool_);
+void Engine::AddTo(StateSums& sums, Rows rows) const {
+  if (sums.visible() == StateSums::Visible::kState) return AddStatesTo(sums, rows);
+  sums.AddMeans(mean_.view().Rows(rows.first, rows.count), {.relative = variance_share_},
+                now_.probabilities.view().Rows(rows.first, rows.count), 1 / law_.hidden_temperature(), pool_);
+}
+
+void Engine::AddStatesTo(StateSums& sums, Rows rows) const {
+  const kernels::ConstPanelView v = now_.visible.view().Rows(rows.first, rows.count);
+  if (sums.hidden() == StateSums::Hidden::kProbability) {
+    sums.Add(v, now_.probabilities.view().Rows(rows.first, rows.count), pool_);
   } else {
-    AddStatesTo(sums);
+    sums.Add(v, now_.hidden.view().Rows(rows.first, rows.count), pool_);
   }
 }
 
-void Engine::AddStatesTo(StateSums& sums) const {
-  if (sums.hidden() == EnergyStatistics::Hidden::kProbability) {
-    sums.Add(now_.visible, now_.probabilities.view(), pool_);
-  } else {
-    sums.Add(now_.visible, now_.hidden.view(), pool_);
-  }
-}
-
-void Engine::AddExpected(ConstMatrix mean, double variance, StateSums& sums) {
-  FitPanels(mean_, mean.rows(), mean.cols());
-  PackRows(mean, mean_, pool_);
-  sums.AddMeans(mean_, {.absolute = variance}, now_.probabilities.view(), 1 / law_.hidden_temperature(), pool_);
+void Engine::AddExpectedTo(StateSums& sums, Rows rows, ConstMatrix mean, double variance) {
+  Panels means(rows.count, mean.cols());
+  PackRows(mean.Rows(rows.first, rows.count), means, pool_);
+  sums.AddMeans(means, {.absolute = variance}, now_.probabilities.view().Rows(rows.first, rows.count),
+                1 / law_.hidden_temperature(), pool_);
 }
 
 }  // namespace grbm

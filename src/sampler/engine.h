@@ -47,6 +47,8 @@ class Engine {
   void LoadVisible(ConstMatrix visible);
   // With noise of a variance.
   void LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step);
+  // The visible units that are known, where `known` is not 0.
+  void PutBack(ConstMatrix visible, MatrixView<const std::uint8_t> known);
   // Those of another engine, from its row `first` on.
   void CopyVisible(const Engine& from, Index first);
   void Store(MutableMatrix visible, BitView hidden) const;
@@ -66,11 +68,11 @@ class Engine {
   // By chain: 1 where the last move was made, 0 where it was rejected.
   std::span<const std::uint8_t> accepted() const { return accepted_; }
 
-  // Adds all states, or what the sums want in their place: what was expected of them before the last step.
-  void AddTo(StateSums& sums) const;
-  void AddStatesTo(StateSums& sums) const;
+  // Adds the states of some rows, or what the sums want in their place: what was expected of them before the last step.
+  void AddTo(StateSums& sums, kernels::Rows rows) const;
+  void AddStatesTo(StateSums& sums, kernels::Rows rows) const;
   // Adds what is expected of states with that variance around `mean`, and p(h | v) of those here.
-  void AddExpected(ConstMatrix mean, double variance, StateSums& sums);
+  void AddExpectedTo(StateSums& sums, kernels::Rows rows, ConstMatrix mean, double variance);
 
  private:
   // All chains' states, with what has been computed of them.
@@ -137,9 +139,16 @@ class Engine {
 // Throws ConfigError where random streams have no numbers for such a run.
 void CheckRun(const SamplerOptions& options, std::uint32_t first, Index count, const RunPlace& place);
 
+// Sums of some of an engine's rows.
+struct RowSums {
+  kernels::Rows rows;
+  StateSums* sums;
+};
+
 // Runs an engine's chains for options().steps steps. Returns how many moves were accepted at each step. After the burn-in,
-// the observer sees every state, and `sums` take it in. Throws ConfigError where the chains have not what the sums are of.
+// the observer sees every state, and `sums` of one kind take it in. Throws ConfigError where the chains have not what the
+// sums are of.
 std::vector<Index> RunChains(Engine& engine, const RunPlace& place, const SamplerHooks& hooks, Observer* observer,
-                             StateSums* sums);
+                             std::span<const RowSums> sums = {});
 
 }  // namespace grbm

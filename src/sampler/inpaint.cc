@@ -5,6 +5,7 @@
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
 #include "grbm/sampler/transition.h"
+#include "sampler/engine.h"
 
 namespace grbm {
 
@@ -44,23 +45,28 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
     }
   };
 
-  SamplerOptions one_step = options;
-  one_step.steps = 1;
-  Sampler sampler(model, one_step, pool, OnUnstable::kAllow);
-  const double hidden_temperature = sampler.law().hidden_temperature();
-  Matrix start = NoiseChains(model, data.rows(), seed, pool).visible;
-  put_back(start);
-  Chains chains = ChainsFrom(model, start, seed, pool, 0, 0, hidden_temperature);
+  CheckOptions(options);
+  Engine engine(pool);
+  const Law law = LawOf(options);
+  engine.Set(model, options, law);
+  engine.Resize(0, data.rows());
+  const kernels::Rows all{0, data.rows()};
+  engine.DrawNoise(Stream(seed, Purpose::kInitialVisible), 0, all);
+  engine.PutBack(data, known);
+  engine.DrawHidden(Stream(seed, Purpose::kInitialHidden), 0, law.hidden_temperature(), all);
+  engine.Keep({});
   for (std::int64_t t = 0; t < options.steps; ++t) {
     const auto step = static_cast<std::uint64_t>(t);
-    sampler.Run(chains, {.seed = seed, .first_step = step});
-    put_back(chains.visible);
-    const DrawPlace draw{Stream(seed, Purpose::kPositiveHidden), step, 0};
-    chains.hidden = SampleHidden(model, chains.visible, draw, pool, hidden_temperature);
+    engine.Step({.seed = seed, .first_step = step}, 0);
+    engine.PutBack(data, known);
+    engine.DrawHidden(Stream(seed, Purpose::kPositiveHidden), step, law.hidden_temperature(), all);
   }
-  Matrix result = options.final == Final::kMean
-                      ? FinalMean(model, chains.visible, chains.hidden, options, pool, put_back)
-                      : chains.visible;
+  Matrix result(data.rows(), data.cols());
+  engine.StoreVisible(result);
+  CheckVisible(model, result, "chains");
+  if (options.final == Final::kMean) {
+    result = FinalMean(model, result, engine.hidden(), options, pool, put_back);
+  }
   put_back(result);
   return result;
 }

@@ -11,8 +11,8 @@ namespace grbm {
 namespace {
 
 void CheckSums(const Engine& engine, const StateSums& sums, const SamplerHooks& hooks) {
-  const bool of_probabilities = sums.hidden() == EnergyStatistics::Hidden::kProbability;
-  const bool of_means = sums.visible() == EnergyStatistics::Visible::kMean;
+  const bool of_probabilities = sums.hidden() == StateSums::Hidden::kProbability;
+  const bool of_means = sums.visible() == StateSums::Visible::kMean;
   if (hooks.step) {
     if (!of_means) return;
     throw ConfigError("train: visible = \"mean\": the mean of a hooked step is not known: set visible = \"sample\"");
@@ -51,10 +51,10 @@ class HookedChains {
 }  // namespace
 
 std::vector<Index> RunChains(Engine& engine, const RunPlace& place, const SamplerHooks& hooks, Observer* observer,
-                             StateSums* sums) {
-  if (sums != nullptr) CheckSums(engine, *sums, hooks);
-  const bool of_probabilities = sums != nullptr && sums->hidden() == EnergyStatistics::Hidden::kProbability;
-  const bool of_means = sums != nullptr && sums->visible() == EnergyStatistics::Visible::kMean;
+                             std::span<const RowSums> sums) {
+  if (!sums.empty()) CheckSums(engine, *sums.front().sums, hooks);
+  const bool of_probabilities = !sums.empty() && sums.front().sums->hidden() == StateSums::Hidden::kProbability;
+  const bool of_means = !sums.empty() && sums.front().sums->visible() == StateSums::Visible::kMean;
   engine.Keep({.probabilities = of_probabilities, .means = of_means});
   std::optional<HookedChains> hooked;
   if (hooks.step) {
@@ -73,7 +73,7 @@ std::vector<Index> RunChains(Engine& engine, const RunPlace& place, const Sample
     }
     accepted.push_back(std::ranges::count(engine.accepted(), 1));
     if (t < place.burn_in) continue;
-    if (sums != nullptr) engine.AddTo(*sums);
+    for (const RowSums& part : sums) engine.AddTo(*part.sums, part.rows);
     if (observer != nullptr) {
       if (visible.rows() == 0) visible = Matrix(engine.count(), engine.model().visible());
       engine.StoreVisible(visible);

@@ -42,8 +42,9 @@ std::vector<double> Sampler::Run(Chains& chains, const RunPlace& place, Observer
   if (chains.count() == 0) return {};
   engine_->Resize(chains.first, chains.count());
   engine_->Load(chains.visible, chains.hidden);
-  const std::vector<Index> accepted =
-      RunChains(*engine_, place, hooks_, observer, statistics != nullptr ? &SumsOf(*statistics) : nullptr);
+  std::vector<RowSums> sums;
+  if (statistics != nullptr) sums.push_back({{0, chains.count()}, &SumsOf(*statistics)});
+  const std::vector<Index> accepted = RunChains(*engine_, place, hooks_, observer, sums);
   engine_->Store(chains.visible, chains.hidden);
   std::vector<double> shares;
   for (const Index count : accepted) shares.push_back(static_cast<double>(count) / static_cast<double>(chains.count()));

@@ -8,24 +8,17 @@
 #include "grbm/model/energy.h"
 #include "grbm/sampler/transition.h"
 #include "sampler/engine.h"
+#include "train/batch_split.h"
+#include "train/exchange.h"
 
 namespace grbm {
 
 namespace {
 
-// The chains of models with fewer weights than kLargeModel run in crews that never wait for each other within an update.
-// A step of a small model is too short to be shared: its crews are of at most kCrewRows chains, a thread for each. Others
-// run in two halves, with half of the threads for each. The crews depend on the model and the number of chains alone,
-// and their sums are added in order, so that threads leave no trace.
-constexpr Index kLargeModel = 1 << 20;
-constexpr Index kSmallModel = 1 << 15;
-constexpr Index kCrewRows = 50;
-
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// How many rows have each hidden unit on.
-void CountOn(ConstBitView h, std::vector<Index>& on) {
-  on.resize(Size(h.units()));
+// Adds to each hidden unit how many rows have it on.
+void CountOn(ConstBitView h, std::span<double> on) {
   for (Index g = 0; g < h.groups(); ++g) {
     for (Index r = 0; r < h.rows(); ++r) {
       for (std::uint64_t word = h.word(r, g); word != 0; word &= word - 1) {
@@ -36,10 +29,10 @@ void CountOn(ConstBitView h, std::vector<Index>& on) {
 }
 
 // The mean over hidden units of the variance of each between rows.
-double Spread(std::span<const Index> on, Index rows) {
+double Spread(std::span<const double> on, Index rows) {
   double sum = 0;
-  for (const Index count : on) {
-    const double share = static_cast<double>(count) / static_cast<double>(rows);
+  for (const double count : on) {
+    const double share = count / static_cast<double>(rows);
     sum += share * (1 - share);
   }
   return sum / static_cast<double>(on.size());
@@ -71,35 +64,39 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
 
 }  // namespace
 
-// Chains that run on their own from the first step to the last.
+std::pair<Index, Index> RowsOfRank(const Ranks& ranks, Index visible, Index hidden, Index batch) {
+  const kernels::Rows rows = BatchSplit(visible, hidden, batch, ranks.count()).RowsOfRank(ranks.rank());
+  return {rows.first, rows.count};
+}
+
+// Chains that run on their own from the first step to the last: those of one piece of a small model, on one thread, or all
+// of a rank, on all threads.
 struct Contrastive::Crew {
-  Crew(ThreadPool& shared, int threads, const StateSums& like)
-      : own(threads > 0 ? std::make_unique<ThreadPool>(threads) : nullptr),
-        pool(own ? *own : shared),
-        engine(pool),
-        sums(like.model(), like.hidden(), like.visible()) {}
+  Crew(ThreadPool& shared, bool alone)
+      : own(alone ? std::make_unique<ThreadPool>(1) : nullptr), engine(own ? *own : shared) {}
 
   std::unique_ptr<ThreadPool> own;
-  ThreadPool& pool;
   Engine engine;
-  StateSums sums;
+  std::vector<std::unique_ptr<StateSums>> sums;  // by piece
+  std::vector<RowSums> rows;                     // the same, with their rows
   std::vector<Index> accepted;
 };
 
 Contrastive::Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise,
-                         SamplerHooks hooks)
+                         SamplerHooks hooks, Ranks& ranks)
     : options_(options),
       seed_(seed),
       pool_(pool),
       noise_(noise),
       hooks_(std::move(hooks)),
+      ranks_(ranks),
       data_(std::make_unique<Engine>(pool)) {}
 Contrastive::~Contrastive() = default;
 
 std::optional<Chains> Contrastive::chains() const {
   if (kept_) return kept_;
   if (!persistent_) return {};
-  return Collect();
+  return Collect(data_->model());
 }
 
 void Contrastive::set_chains(std::optional<Chains> chains) {
@@ -107,15 +104,38 @@ void Contrastive::set_chains(std::optional<Chains> chains) {
   persistent_ = false;
 }
 
-Chains Contrastive::Collect() const {
-  Index rows = 0;
-  for (const auto& crew : crews_) rows += crew->engine.count();
-  const Model& model = crews_.front()->engine.model();
-  Chains chains{0, Matrix(rows, model.visible()), BitMatrix(rows, model.hidden())};
+Chains Contrastive::Collect(const Model& model) const {
+  Chains chains{0, Matrix(split_->rows(), model.visible()), BitMatrix(split_->rows(), model.hidden())};
+  const auto rows_of = [&](kernels::Rows rows) {
+    return std::pair(chains.visible.view().Rows(rows.first, rows.count),
+                     chains.hidden.view().Rows(rows.first, rows.count));
+  };
   for (const auto& crew : crews_) {
-    const auto [first, count] = std::pair(Index{crew->engine.first()}, crew->engine.count());
-    crew->engine.Store(chains.visible.view().Rows(first, count), chains.hidden.view().Rows(first, count));
+    const auto [visible, hidden] = rows_of({crew->engine.first(), crew->engine.count()});
+    crew->engine.Store(visible, hidden);
   }
+  if (ranks_.count() == 1) return chains;
+  std::vector<std::vector<float>> visible_of;
+  std::vector<std::vector<std::uint64_t>> hidden_of;
+  for (int r = 0; r < ranks_.count(); ++r) {
+    const auto [visible, hidden] = rows_of(split_->RowsOfRank(r));
+    visible_of.emplace_back(Size(visible.rows() * visible.cols()));
+    hidden_of.emplace_back(Size(hidden.rows() * hidden.groups()));
+  }
+  const auto view = [&](int r) {
+    const Index rows = split_->RowsOfRank(r).count;
+    return std::pair(
+        MutableMatrix(visible_of[static_cast<std::size_t>(r)].data(), rows, model.visible(), model.visible()),
+        BitView(hidden_of[static_cast<std::size_t>(r)].data(), rows, model.hidden(), rows));
+  };
+  const auto copy = [&](const auto& from, const auto& to) {
+    CopyRows(from.first, to.first);
+    CopyRows(from.second, to.second);
+  };
+  copy(rows_of(split_->RowsOfRank(ranks_.rank())), view(ranks_.rank()));
+  GatherAll(ranks_, visible_of);
+  GatherAll(ranks_, hidden_of);
+  for (int r = 0; r < ranks_.count(); ++r) copy(view(r), rows_of(split_->RowsOfRank(r)));
   return chains;
 }
 
@@ -130,32 +150,56 @@ void Contrastive::ForCrews(const std::function<void(Crew&)>& body) {
   pool_.ParallelFor(static_cast<Index>(crews_.size()), [&](Index k) { body(*crews_[Size(k)]); });
 }
 
-// Crews for so many chains.
+// Crews for this rank's part of a batch, and sums for its pieces.
 void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Index rows) {
-  const Index weights = model.visible() * model.hidden();
-  const bool small = weights < kSmallModel;
-  const bool one = weights >= kLargeModel || hooks_.step;
-  const Index count = one ? 1 : small ? (rows + kCrewRows - 1) / kCrewRows : std::min<Index>(2, rows);
-  const int threads = one ? 0 : small ? 1 : std::max(1, pool_.threads() / 2);
-  if (static_cast<Index>(crews_.size()) != count || crew_rows_ != rows) {
-    if (persistent_) persistent_ = false;
+  const BatchSplit split(model.visible(), model.hidden(), rows, ranks_.count());
+  const bool probability = FindSampler(sampler.method).marginal || options_.hidden == HiddenKind::kProbability;
+  if (!split_ || *split_ != split) {
+    split_ = std::make_unique<BatchSplit>(split);
+    persistent_ = false;
     crews_.clear();
-    for (Index k = 0; k < count; ++k) crews_.push_back(std::make_unique<Crew>(pool_, threads, *sums_));
-    crew_rows_ = rows;
+    data_sums_.clear();
+    const kernels::Rows pieces = split.PiecesOfRank(ranks_.rank());
+    const std::int64_t counted = sampler.steps - options_.burn_in;
+    const auto sums = [&](Index piece, std::int64_t steps) {
+      return std::make_unique<StateSums>(
+          model, probability ? StateSums::Hidden::kProbability : StateSums::Hidden::kState,
+          options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState,
+          split.Room(piece, probability, steps));
+    };
+    const bool alone = split.small() && !hooks_.step;
+    for (Index piece = pieces.first; piece < pieces.first + pieces.count; ++piece) {
+      data_sums_.push_back(sums(piece, 1));
+      const kernels::Rows in_batch = split.RowsOfPiece(piece);
+      if (crews_.empty() || alone) {
+        crews_.push_back(std::make_unique<Crew>(pool_, alone));
+        crews_.back()->engine.Set(model, sampler, law_);
+        crews_.back()->engine.Resize(static_cast<std::uint32_t>(in_batch.first), 0);
+      }
+      Crew& crew = *crews_.back();
+      crew.sums.push_back(sums(piece, counted));
+      crew.rows.push_back({{in_batch.first - crew.engine.first(), in_batch.count}, crew.sums.back().get()});
+    }
   }
-  const Index each = (rows + count - 1) / count;
-  for (Index k = 0; k < count; ++k) {
-    Engine& engine = crews_[Size(k)]->engine;
-    engine.Set(model, sampler, law_);
-    engine.Resize(static_cast<std::uint32_t>(k * each), std::min(each, rows - k * each));
-  }
+  ForCrews([&](Crew& crew) {
+    const kernels::Rows last = crew.rows.back().rows;
+    crew.engine.Set(model, sampler, law_);
+    crew.engine.Resize(crew.engine.first(), last.first + last.count);
+    for (const auto& sums : crew.sums) sums->Reset(model);
+    crew.accepted.clear();
+  });
+  for (const auto& sums : data_sums_) sums->Reset(model);
 }
 
 void Contrastive::StartChains(std::uint64_t update) {
-  if (kept_ && kept_->count() == crew_rows_) Distribute(*kept_);
-  const bool go_on = persistent_ || (kept_ && kept_->count() == crew_rows_);
+  const bool given = kept_ && kept_->count() == split_->rows();
+  if (given) Distribute(*kept_);
+  const bool go_on = persistent_ || given;
   kept_.reset();
-  if (options_.algorithm == Algorithm::kPcd && (hooks_.before_step || hooks_.step) && go_on) kept_ = Collect();
+  // A hook may throw.
+  if (options_.algorithm == Algorithm::kPcd && (hooks_.before_step || hooks_.step) && go_on) {
+    kept_ = Collect(data_->model());
+  }
   persistent_ = false;
   const double temperature = law_.hidden_temperature();
   const Stream noise(seed_, Purpose::kInitialVisible);
@@ -168,7 +212,7 @@ void Contrastive::StartChains(std::uint64_t update) {
       engine.DrawHidden(bits, update, temperature, rows);
     };
     if (options_.algorithm == Algorithm::kCd) {
-      engine.CopyVisible(*data_, engine.first());
+      engine.CopyVisible(*data_, Index{engine.first()} - Index{data_->first()});
       engine.DrawHidden(bits, update, temperature, {0, engine.count()});
     } else if (options_.algorithm == Algorithm::kNoiseCd || !go_on) {
       from_noise({0, engine.count()});
@@ -212,10 +256,9 @@ void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::u
     const SamplerOptions one = PartOfChain(sampler, t, 1);
     ForCrews([&](Crew& crew) {
       crew.engine.Set(hot, one, law_);
-      crew.accepted.push_back(
-          RunChains(crew.engine, {.seed = seed_, .first_step = step}, hooks_, nullptr, nullptr).front());
+      crew.accepted.push_back(RunChains(crew.engine, {.seed = seed_, .first_step = step}, hooks_, nullptr).front());
     });
-    const Chains chains = Collect();
+    const Chains chains = Collect(model);
     const std::vector<double> log_weights = LogWeights(model, sampler, temperature(t), temperature(t + 1), chains);
     Distribute(Resample(chains, log_weights, stream.UniformDouble(step, 0)));
   }
@@ -227,91 +270,126 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
                                  std::uint64_t update, Parameters memory, bool report) {
   CheckOptions(sampler);
   CheckVisible(model, data, "data");
+  const Index rows = ranks_.count() == 1 ? data.rows() : options_.batch_size;
   const RunPlace whole{.seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps)};
-  CheckRun(sampler, 0, data.rows(), whole);
+  CheckRun(sampler, 0, rows, whole);
   law_ = hooks_.step ? Law{} : LawOf(sampler);
-  if (!sums_) {
-    const bool probability = FindSampler(sampler.method).marginal || options_.hidden == HiddenKind::kProbability;
-    sums_ = std::make_unique<StateSums>(
-        model, probability ? StateSums::Hidden::kProbability : StateSums::Hidden::kState,
-        options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState);
-  } else {
-    sums_->Reset(model, pool_);
-  }
   report_.unstable_units = CheckStability(model, sampler).unstable;
+  Muster(model, sampler, rows);
 
   // Step 1. The positive phase: v from the data, h ~ p(h | v) of the chains' law.
-  AddData(model, sampler, data, update, report);
-
-  // Step 2. The negative phase: the mean over all steps of the chains after the burn-in. The data counts against it as
-  // often as there are such steps, so that one set of sums will do.
-  const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
-  sums_->Scale(-counted, pool_);
-  Muster(model, sampler, data.rows());
+  AddData(model, sampler, data, update);
+  // Step 2. The negative phase: all steps of the chains after the burn-in.
   StartChains(update);
   RunCrews(model, sampler, whole.first_step);
   persistent_ = options_.algorithm == Algorithm::kPcd;
   kept_.reset();
 
+  // Step 3. The mean over the data less that over the chains. Of exp(-E/τ), the energy is E/τ.
   if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
     memory = Parameters(model.visible(), model.hidden());
   }
-  // Step 3. Of exp(-E/τ), the energy is E/τ.
-  const double scale = law_.temperature * static_cast<double>(data.rows()) * counted;
-  sums_->Gradient(-1 / scale, memory, pool_);
+  const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
+  AddUp(model, data, {counted, 1 / (law_.temperature * static_cast<double>(rows) * counted)}, sampler.steps, report,
+        memory);
   return memory;
 }
 
-void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step) {
-  RunPlace place{.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in};
-  for (const auto& crew : crews_) crew->accepted.clear();
-  if (options_.start_temperature > 1) {
-    Cool(model, sampler, first_step);
-    place.first_step += static_cast<std::uint64_t>(options_.burn_in);
-    place.burn_in = 0;
-  }
-  const bool one = crews_.size() == 1;
-  ForCrews([&](Crew& crew) {
-    StateSums& sums = one ? *sums_ : crew.sums;
-    if (!one) sums.Reset(model, crew.pool);
-    const std::vector<Index> accepted = RunChains(crew.engine, place, hooks_, nullptr, &sums);
-    crew.accepted.insert(crew.accepted.end(), accepted.begin(), accepted.end());
-  });
-  Index accepted = 0;
-  std::vector<Index> on;
-  for (const auto& crew : crews_) {
-    if (!one) sums_->Add(crew->sums, pool_);
-    accepted += std::accumulate(crew->accepted.begin(), crew->accepted.end(), Index{0});
-    CountOn(crew->engine.hidden(), on);
-  }
-  report_.acceptance = static_cast<double>(accepted) / static_cast<double>(crew_rows_ * sampler.steps);
-  report_.variety = data_spread_ > 0 ? Spread(on, crew_rows_) / data_spread_ : 1;
-}
-
-void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
-                          bool report) {
+void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update) {
   Engine& engine = *data_;
+  const kernels::Rows own = split_->RowsOfRank(ranks_.rank());
+  GRBM_CHECK(own.count == data.rows());
   engine.Set(model, sampler, law_);
-  engine.Resize(0, data.rows());
-  engine.Keep({.probabilities = sums_->hidden() == StateSums::Hidden::kProbability});
+  engine.Resize(static_cast<std::uint32_t>(own.first), own.count);
+  if (own.count == 0) return;
+  engine.Keep({.probabilities = data_sums_.front()->hidden() == StateSums::Hidden::kProbability});
   if (noise_ > 0) {
     engine.LoadNoisy(data, noise_, Stream(seed_, Purpose::kNoise), update);
   } else {
     engine.LoadVisible(data);
   }
-  engine.DrawHidden(Stream(seed_, Purpose::kPositiveHidden), update, law_.hidden_temperature(), {0, data.rows()});
-  if (noise_ > 0 && sums_->visible() == StateSums::Visible::kMean) {
-    engine.AddExpected(data, noise_, *sums_);
-  } else {
-    engine.AddStatesTo(*sums_);
+  engine.DrawHidden(Stream(seed_, Purpose::kPositiveHidden), update, law_.hidden_temperature(), {0, own.count});
+  const Index first_piece = split_->PiecesOfRank(ranks_.rank()).first;
+  for (std::size_t k = 0; k < data_sums_.size(); ++k) {
+    StateSums& sums = *data_sums_[k];
+    kernels::Rows rows = split_->RowsOfPiece(first_piece + static_cast<Index>(k));
+    rows.first -= own.first;
+    if (noise_ > 0 && sums.visible() == StateSums::Visible::kMean) {
+      engine.AddExpectedTo(sums, rows, data, noise_);
+    } else {
+      engine.AddStatesTo(sums, rows);
+    }
+    sums.Close(false, pool_);
   }
-  data_means_ = {sums_->MeanVisible(), sums_->MeanHidden()};
-  std::vector<Index> on;
-  CountOn(engine.hidden(), on);
-  data_spread_ = Spread(on, data.rows());
-  report_.hidden_activity = static_cast<double>(std::accumulate(on.begin(), on.end(), Index{0})) /
-                            static_cast<double>(data.rows() * model.hidden());
-  if (report) report_.reconstruction = MeanSquaredDifference(data, VisibleMean(model, engine.hidden(), pool_));
+}
+
+void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step) {
+  RunPlace place{.seed = seed_, .first_step = first_step, .burn_in = options_.burn_in};
+  if (options_.start_temperature > 1) {
+    Cool(model, sampler, first_step);
+    place.first_step += static_cast<std::uint64_t>(options_.burn_in);
+    place.burn_in = 0;
+  }
+  ForCrews([&](Crew& crew) {
+    const std::vector<Index> accepted = RunChains(crew.engine, place, hooks_, nullptr, crew.rows);
+    crew.accepted.insert(crew.accepted.end(), accepted.begin(), accepted.end());
+    // A small model has too few panels for all threads: each crew adds its own up.
+    for (const auto& sums : crew.sums) sums->Close(split_->small(), crew.engine.pool());
+  });
+}
+
+void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScale& scale, std::int64_t steps,
+                        bool report, Parameters& gradient) {
+  std::vector<PieceSums> pieces;
+  for (const auto& crew : crews_) {
+    for (const auto& sums : crew->sums) pieces.push_back({data_sums_[pieces.size()].get(), sums.get()});
+  }
+  // What this rank saw: moves accepted, how often each hidden unit was on, on the data and on the chains, and the error of
+  // each row. All but the last are whole numbers, whose sums have no order.
+  const std::size_t hidden = Size(model.hidden());
+  std::vector<double> seen(1 + 2 * hidden);
+  for (const auto& crew : crews_) {
+    for (const Index accepted : crew->accepted) seen[0] += static_cast<double>(accepted);
+    CountOn(crew->engine.hidden(), std::span(seen).subspan(1 + hidden));
+  }
+  if (data.rows() > 0) CountOn(data_->hidden(), std::span(seen).subspan(1, hidden));
+  if (report && data.rows() > 0) {
+    const Matrix mean = VisibleMean(model, data_->hidden(), pool_);
+    for (Index r = 0; r < data.rows(); ++r) seen.push_back(SquaredDistance(data.row(r), mean.row(r)));
+  }
+  const StateSums::Visible kind =
+      options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState;
+  Exchanged all;
+  if (ranks_.count() == 1) {
+    all.data = WriteGradient(pieces, scale.counted, scale.factor, gradient, pool_);
+    all.reports.push_back(std::move(seen));
+  } else {
+    std::vector<std::size_t> sizes;
+    for (int r = 0; r < ranks_.count(); ++r) {
+      sizes.push_back(1 + 2 * hidden + (report ? Size(split_->RowsOfRank(r).count) : 0));
+    }
+    all = ExchangeGradient(ranks_, *split_, model, pieces, scale, sizes, seen, kind, gradient, pool_);
+  }
+  Report(model, all, steps, report);
+}
+
+void Contrastive::Report(const Model& model, const Exchanged& all, std::int64_t steps, bool report) {
+  const Index rows = split_->rows();
+  const auto count = static_cast<double>(rows);
+  const std::size_t hidden = Size(model.hidden());
+  std::vector<double> total(1 + 2 * hidden);
+  double error = 0;
+  for (const std::vector<double>& seen : all.reports) {
+    for (std::size_t k = 0; k < total.size(); ++k) total[k] += seen[k];
+    for (std::size_t k = total.size(); k < seen.size(); ++k) error += seen[k];
+  }
+  const std::span<const double> data = std::span(total).subspan(1, hidden);
+  const double data_spread = Spread(data, rows);
+  report_.acceptance = total[0] / static_cast<double>(rows * steps);
+  report_.variety = data_spread > 0 ? Spread(std::span(total).subspan(1 + hidden), rows) / data_spread : 1;
+  report_.hidden_activity = std::accumulate(data.begin(), data.end(), 0.0) / static_cast<double>(rows * model.hidden());
+  if (report) report_.reconstruction = error / static_cast<double>(rows * model.visible());
+  data_means_ = {MeanVisible(model, all.data, count), MeanHidden(model, all.data, count)};
 }
 
 }  // namespace grbm

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grbm/model/energy.h"
 #include "support/learning.h"
 #include "support/models.h"
 
@@ -210,7 +211,7 @@ TEST(Contrastive, ThreadsLeaveNoTrace) {
   EXPECT_EQ(gradient(1), gradient(3));
 }
 
-// A model of 2^20 weights is worked on by all threads at once, not in pieces.
+// A model of 2^20 weights is worked on by all threads at once.
 TEST(Contrastive, ThreadsLeaveNoTraceOnLargeModels) {
   const Model model = Model::Initial(1024, 1024, 1);
   const Matrix data = testing::RandomVisible(6, 1024, 2);
@@ -220,6 +221,26 @@ TEST(Contrastive, ThreadsLeaveNoTraceOnLargeModels) {
                       .Gradient(model, LearningOptions(Method::kGibbsLangevin, Adjust::kNone, 0.8, 3), data, 3));
   };
   EXPECT_EQ(gradient(1), gradient(3));
+}
+
+// States are kept until there is no room for more, which sixty steps of this model do not find.
+TEST(Contrastive, StatesThatAreKeptCountAsThoseThatAreNot) {
+  const Model model = RandomModel(700, 50, 1, 0.02);
+  const Matrix data = testing::RandomVisible(300, 700, 2);
+  ThreadPool pool(2);
+  const SamplerOptions sampler = LearningOptions(Method::kGibbs, Adjust::kNone, 1, 60);
+  const Parameters gradient = Contrastive({}, 5, pool).Gradient(model, sampler, data, 3);
+
+  EnergyStatistics positive(model);
+  const DrawPlace draw{Stream(5, Purpose::kPositiveHidden), 3, 0};
+  positive.Add(data, SampleHidden(model, data, draw, pool), pool);
+  EnergyStatistics negative(model);
+  Chains chains = NoiseChains(model, 300, 5, pool, 0, 3);
+  Sampler(model, sampler, pool).Run(chains, {.seed = 5, .first_step = 180}, nullptr, &negative);
+  const std::vector<double> a = Values(positive.MeanGradient(pool));
+  const std::vector<double> b = Values(negative.MeanGradient(pool));
+  const std::vector<double> g = Values(gradient);
+  for (std::size_t k = 0; k < g.size(); ++k) EXPECT_NEAR(g[k], a[k] - b[k], 1e-4) << "parameter " << k;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
 
 DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed, ThreadPool& pool,
                          const SamplerHooks& hooks, std::optional<DataStatistics> statistics,
-                         const std::optional<ModelFile>& init)
+                         const std::optional<ModelFile>& init, Ranks* ranks)
     : config_(config),
       data_(std::move(data)),
       seed_(seed),
@@ -26,7 +26,7 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
       batches_(data_.rows(), config_.train.batch_size, seed_),
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
       trainer_(
-          MakeSetup(hooks, init), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
+          MakeSetup(hooks, init, ranks), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
   CheckGeneration(config_.generate, config_.sampler);
   const Stability stability = CheckStability(trainer_.model(), config_.sampler);
   if (stability.unstable > 0) {
@@ -35,7 +35,8 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
   }
 }
 
-Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init) const {
+Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init,
+                                      Ranks* ranks) const {
   std::optional<Parameters> start;
   if (init) {
     if (init->model.visible() != data_.visible()) {
@@ -55,12 +56,15 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .mean = statistics_.units.mean,
           .deviation = statistics_.units.deviation,
           .hooks = hooks,
-          .start = std::move(start)};
+          .start = std::move(start),
+          .ranks = ranks};
 }
 
 void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
   batches_.Rows(update, rows_);
-  data_.Read(rows_, out);
+  data_.Read(
+      std::span(rows_).subspan(static_cast<std::size_t>(trainer_.first_row()), static_cast<std::size_t>(out.rows())),
+      out);
   statistics_.standardization.Apply(out);
 }
 

@@ -12,6 +12,7 @@
 
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
+#include "grbm/data/fingerprint.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/report/samples.h"
 #include "grbm/store/model_file.h"
@@ -57,10 +58,18 @@ void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   }
 }
 
+// What make() returns on rank 0, for all ranks.
+template <typename Make>
+std::string FromFirst(Ranks& ranks, const Make& make) {
+  std::string text = ranks.rank() == 0 ? make() : std::string();
+  if (ranks.count() > 1) Broadcast(ranks, text);
+  return text;
+}
+
 // A run at work in its folder.
 class Run {
  public:
-  Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer);
+  Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ranks& ranks);
 
   // To the end, to the pause, or until the observer says stop; true at the end.
   bool Train();
@@ -68,8 +77,17 @@ class Run {
  private:
   std::optional<ModelFile> Init() const;
   void LoadCurves();
+  void CheckData();
   void GoOn();
+  void ReadState();
 
+  // What comes after an update, as rank 0 says.
+  struct Decision {
+    bool save = false;
+    bool stop = false;
+  };
+  Decision Decide(const UpdateMetrics& metrics);
+  void Log(const UpdateMetrics& metrics, const LogSchedule& schedule);
   void Save();
   void WriteDataPicture() const;
   void WritePicture(std::uint64_t update) const;
@@ -83,7 +101,9 @@ class Run {
   const Config& config_ = request_.config;
   ThreadPool& pool_;
   RunObserver& observer_;
-  const std::string init_;  // contents of the model file to start from
+  Ranks& ranks_;
+  const bool writes_ = ranks_.rank() == 0;  // no other rank touches the folder
+  const std::string init_;                  // contents of the model file to start from
   DataTrainer data_trainer_;
   const Dataset& data_ = data_trainer_.data();
   Trainer& trainer_ = data_trainer_.trainer();
@@ -98,17 +118,53 @@ class Run {
   Clock::time_point saved_;
 };
 
-Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer)
+Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ranks& ranks)
     : request_(request),
       pool_(pool),
       observer_(observer),
-      init_(InitContents(request_)),
-      data_trainer_(config_, LoadDataset(config_.data, pool), request_.seed, pool, {}, {}, Init()),
+      ranks_(ranks),
+      init_(FromFirst(ranks, [&] { return InitContents(request_); })),
+      data_trainer_(config_, LoadDataset(config_.data, pool), request_.seed, pool, {}, {}, Init(), &ranks),
       watch_(config_.model, config_.sampler) {
-  LoadCurves();
-  origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
-  lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
-  GoOn();
+  if (writes_) {
+    LoadCurves();
+    origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
+    lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
+  }
+  CheckData();
+  ReadState();
+  if (writes_) GoOn();
+}
+
+// All ranks must have the same data, settings and seed.
+void Run::CheckData() {
+  if (ranks_.count() == 1) return;
+  const std::string own = fmt::format("{}, seed {}, {}", Fingerprint(data_), request_.seed, ConfigText(config_));
+  if (own != FromFirst(ranks_, [&] { return own; })) {
+    throw DataError(fmt::format("rank {} has other data or settings than rank 0: {} must be the same files for all",
+                                ranks_.rank(), config_.data.source));
+  }
+}
+
+// From the newest checkpoint, where there is one.
+void Run::ReadState() {
+  std::optional<TrainState> state;
+  const std::string checkpoints = CheckpointFolder(request_.folder);
+  if (writes_) {
+    const auto warn = [&](const std::string& text) { observer_.OnWarning(text); };
+    state = ReadNewestCheckpoint(checkpoints, *origin_, IsOldRun(request_.folder), warn);
+  }
+  if (ranks_.count() > 1) {
+    const std::string contents = FromFirst(
+        ranks_, [&] { return state ? ReadFile(checkpoints + "/" + CheckpointName(state->updates)) : std::string(); });
+    if (!writes_ && !contents.empty()) state = ParseCheckpoint(contents, checkpoints).state;
+  }
+  if (state) {
+    trainer_.Restore(std::move(*state));
+  } else if (writes_ && Exists(ModelPath(request_.folder))) {  // written after a checkpoint
+    throw DataError(fmt::format(
+        "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
+  }
 }
 
 std::optional<ModelFile> Run::Init() const {
@@ -122,17 +178,10 @@ void Run::LoadCurves() {
   curves_.emplace(config_.evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
 }
 
-// From the newest checkpoint, where there is one; nothing in the folder is then of later updates.
+// Nothing in the folder is of later updates.
 void Run::GoOn() {
   const std::string& folder = request_.folder;
   const std::string checkpoints = CheckpointFolder(folder);
-  const auto warn = [&](const std::string& text) { observer_.OnWarning(text); };
-  if (auto state = ReadNewestCheckpoint(checkpoints, *origin_, IsOldRun(folder), warn)) {
-    trainer_.Restore(std::move(*state));
-  } else if (Exists(ModelPath(folder))) {  // written after a checkpoint
-    throw DataError(fmt::format(
-        "{}: the checkpoints of this run are gone: put one back, or start again with another --out", checkpoints));
-  }
   PruneCheckpoints(checkpoints, config_.checkpoint.keep);
   RemoveLeftovers(checkpoints);
   RemoveLeftovers(folder);
@@ -149,12 +198,15 @@ void Run::GoOn() {
   if (trainer_.updates() > 0) WriteModel(ModelPath(folder), data_trainer_.File());
 }
 
+// With several ranks, all come here: each has some of the chains.
 void Run::Save() {
+  const TrainState state = trainer_.State();
+  if (!writes_) return;
   const std::string checkpoints = CheckpointFolder(request_.folder);
   const std::string path = checkpoints + "/" + CheckpointName(trainer_.updates());
   times_file_->Note(trainer_.updates());
   metrics_file_->Sync();  // what is before a checkpoint is not made again
-  WriteCheckpoint(path, trainer_.State(), *origin_);
+  WriteCheckpoint(path, state, *origin_);
   WriteModel(ModelPath(request_.folder), data_trainer_.File());
   PruneCheckpoints(checkpoints, config_.checkpoint.keep);
   observer_.OnCheckpoint(path);
@@ -195,36 +247,51 @@ bool Run::Train() {
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer_.total_updates(), config_.checkpoint.pictures);
   observer_.OnStart(trainer_, data_.rows());
   saved_ = Clock::now();
-  if (!trainer_.done() && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
+  if (writes_ && !trainer_.done() && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
   while (!trainer_.done() && !Paused()) {
     const UpdateMetrics metrics = trainer_.Update(schedule.Logs(trainer_.updates() + 1));
-    Speak();
-    const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
-    if (schedule.Logs(metrics.update)) {
-      const Values measured = evaluate ? curves_->Measure(data_trainer_.File()) : Values();
-      times_file_->Note(metrics.update);  // first: who sees a line of metrics finds its time
-      metrics_file_->Write(MetricsLine(metrics, measured));
+    if (writes_) {
+      Log(metrics, schedule);
+      // Before the checkpoint: what is after one is not made again.
+      if (pictures.contains(metrics.update)) WritePicture(metrics.update);
     }
-    // Before the checkpoint: what is after one is not made again.
-    if (pictures.contains(metrics.update)) WritePicture(metrics.update);
     observer_.OnUpdate(metrics);
     words_ = watch_.See(metrics);
-    const bool stop = observer_.ShouldStop() || Paused();
-    if (stop || trainer_.done() || IsTimeToSave(metrics.update)) Save();
-    if (stop) break;
+    const Decision decision = Decide(metrics);
+    if (decision.save) Save();
+    if (decision.stop) break;
   }
   Speak();
-  metrics_file_->Close();
-  times_file_->Close();
+  if (writes_) {
+    metrics_file_->Close();
+    times_file_->Close();
+  }
   return trainer_.done();
+}
+
+void Run::Log(const UpdateMetrics& metrics, const LogSchedule& schedule) {
+  Speak();
+  if (!schedule.Logs(metrics.update)) return;
+  const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
+  const Values measured = evaluate ? curves_->Measure(data_trainer_.File()) : Values();
+  times_file_->Note(metrics.update);  // first: who sees a line of metrics finds its time
+  metrics_file_->Write(MetricsLine(metrics, measured));
+}
+
+Run::Decision Run::Decide(const UpdateMetrics& metrics) {
+  Decision own;
+  own.stop = observer_.ShouldStop() || Paused();
+  own.save = own.stop || trainer_.done() || IsTimeToSave(metrics.update);
+  const std::string words = FromFirst(ranks_, [&] { return std::string{own.save ? 'y' : 'n', own.stop ? 'y' : 'n'}; });
+  return {words[0] == 'y', words[1] == 'y'};
 }
 
 }  // namespace
 
-bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer) {
+bool TrainRun(const RunRequest& given, ThreadPool& pool, RunObserver& observer, Ranks& ranks) {
   const RunRequest request = Resolved(given);
-  CheckFolder(request);
-  return Run(request, pool, observer).Train();
+  if (ranks.rank() == 0) CheckFolder(request);
+  return Run(request, pool, observer, ranks).Train();
 }
 
 }  // namespace grbm

@@ -60,6 +60,12 @@ void CheckSetup(const Trainer::Setup& setup) {
   }
 }
 
+Ranks& RanksOf(const Trainer::Setup& setup) { return setup.ranks != nullptr ? *setup.ranks : OneRank(); }
+
+std::pair<Index, Index> OwnRows(const Trainer::Setup& setup) {
+  return RowsOfRank(RanksOf(setup), setup.visible, setup.model.hidden, setup.train.batch_size);
+}
+
 double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
   if (schedule == Schedule::kConstant) return 1;
   return CosineDecay(static_cast<std::int64_t>(update), static_cast<std::int64_t>(total));
@@ -113,9 +119,10 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       pool_(pool),
       total_(TotalUpdates(setup.train, setup.rows)),
       model_(StartOf(setup)),
-      contrastive_(setup.train, setup.seed, pool, setup.noise, setup.hooks),
+      contrastive_(setup.train, setup.seed, pool, setup.noise, setup.hooks, RanksOf(setup)),
       optimizer_(setup.train, setup.visible, setup.model.hidden, UnitScales(setup)),
-      batch_(setup.train.batch_size, setup.visible) {
+      first_row_(OwnRows(setup).first),
+      batch_(OwnRows(setup).second, setup.visible) {
   CheckOptions(setup_.sampler);
 }
 

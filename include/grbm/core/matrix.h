@@ -190,8 +190,8 @@ class BitMatrix {
 void CopyRows(ConstMatrix src, MutableMatrix dst);
 void CopyRows(ConstBitView src, BitView dst);
 
-// The mean of (a - b)² over all elements; both are of one shape.
-double MeanSquaredDifference(ConstMatrix a, ConstMatrix b);
+// Σ (a - b)²; both are of one size.
+double SquaredDistance(std::span<const float> a, std::span<const float> b);
 
 bool AllFinite(std::span<const float> values);
 double SumOfSquares(std::span<const float> values);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "grbm/core/ranks.h"
 #include "grbm/model/gradient.h"
 #include "grbm/sampler/sampler.h"
 #include "grbm/train/centring.h"
@@ -15,7 +16,10 @@
 namespace grbm {
 
 class Engine;
+class BatchSplit;
 class StateSums;
+struct Exchanged;
+struct GradientScale;
 
 // What one update saw, beside the gradient.
 struct BatchReport {
@@ -27,19 +31,22 @@ struct BatchReport {
   double variety = 1;          // how much the chains' hidden units differ at their end, as a share of the data's
 };
 
+// The rows of a batch that are a rank's: the first, and how many.
+std::pair<Index, Index> RowsOfRank(const Ranks& ranks, Index visible, Index hidden, Index batch);
+
 // The paper's algorithms 3 and 4 (chains from noise), classic contrastive divergence (from the data) and persistent
 // contrastive divergence (from where they were left, a share of them from noise).                     [math.md (31)]
 class Contrastive {
  public:
-  // The pool must outlive it.
+  // The pool and the ranks must outlive it.
   // noise: the variance of what is added to the data.
   Contrastive(const TrainOptions& options, std::uint64_t seed, ThreadPool& pool, double noise = 0,
-              SamplerHooks hooks = {});
+              SamplerHooks hooks = {}, Ranks& ranks = OneRank());
   ~Contrastive();
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
   // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood.
-  // data: rows × visible, in the model's units. `update` is the number of the update: with the seed it fixes every draw.
+  // data: rows × visible, in the model's units; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
   // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
   Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
@@ -56,34 +63,38 @@ class Contrastive {
  private:
   struct Crew;
 
-  // The positive phase: adds the data to the sums, and reports on it.
-  void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update, bool report);
   void Muster(const Model& model, const SamplerOptions& sampler, Index rows);
   void ForCrews(const std::function<void(Crew&)>& body);
-  Chains Collect() const;
+  // All chains, of all ranks; and back.
+  Chains Collect(const Model& model) const;
   void Distribute(const Chains& chains);
+
+  void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
   void StartChains(std::uint64_t update);
   std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
                                  const Chains& chains);
   void Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step);
-  // The negative phase.
   void RunCrews(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step);
+  // The gradient from the sums of all pieces, and the report.
+  void AddUp(const Model& model, ConstMatrix data, const GradientScale& scale, std::int64_t steps, bool report,
+             Parameters& gradient);
+  void Report(const Model& model, const Exchanged& all, std::int64_t steps, bool report);
 
   TrainOptions options_;
   std::uint64_t seed_;
   ThreadPool& pool_;
   double noise_;
   SamplerHooks hooks_;
+  Ranks& ranks_;
   Law law_;
+  std::unique_ptr<BatchSplit> split_;  // of the batch
   std::unique_ptr<Engine> data_;
-  std::unique_ptr<StateSums> sums_;
+  std::vector<std::unique_ptr<StateSums>> data_sums_;  // of this rank's pieces
   std::vector<std::unique_ptr<Crew>> crews_;
-  Index crew_rows_ = 0;         // chains of all crews
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place
   BatchReport report_;
   Offsets data_means_;
-  double data_spread_ = 0;  // of its hidden units
 };
 
 }  // namespace grbm

@@ -29,10 +29,11 @@ class DataTrainer {
  public:
   // Rows are standardised batch by batch: there is never a second copy of the data. Without `statistics`, those of the
   // data. With `init` it starts from that model's law, brought to the units of the data; hidden units that the model has
-  // not are fresh. Throws ConfigError for settings that cannot work, DataError where the model does not fit. The pool must
+  // not are fresh. `ranks`: see Trainer::Setup. Throws ConfigError for settings that cannot work, DataError where the model does not fit. The pool must
   // outlive it.
   DataTrainer(const Config& config, Dataset data, std::uint64_t seed, ThreadPool& pool, const SamplerHooks& hooks = {},
-              std::optional<DataStatistics> statistics = {}, const std::optional<ModelFile>& init = {});
+              std::optional<DataStatistics> statistics = {}, const std::optional<ModelFile>& init = {},
+              Ranks* ranks = nullptr);
   DataTrainer(const DataTrainer&) = delete;
   DataTrainer& operator=(const DataTrainer&) = delete;
 
@@ -45,7 +46,7 @@ class DataTrainer {
   ModelFile File() const;
 
  private:
-  Trainer::Setup MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init) const;
+  Trainer::Setup MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init, Ranks* ranks) const;
   void Read(std::uint64_t update, MutableMatrix out);
 
   Config config_;

@@ -21,6 +21,7 @@
 
 #include "grbm/core/error.h"
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 #include "grbm/train/config.h"
 #include "grbm/train/trainer.h"
 
@@ -78,6 +79,9 @@ RunRequest ReadRun(const std::string& folder);
 // data of another fingerprint; the same data may have moved to another path. Runs and checkpoints of versions that kept no
 // fingerprint are resumed where the data have as many rows and columns, with a warning. A folder that holds parts of a run
 // without its manifest is refused. Throws BusyError where another process is at work in the folder.
-bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer);
+//
+// With several ranks each calls this with the same request, and trains on its part of every batch: a run of the same bits for
+// any number of them. Rank 0 alone reads and writes the folder, and its observer decides when to stop.
+bool TrainRun(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ranks& ranks = OneRank());
 
 }  // namespace grbm

@@ -40,7 +40,8 @@ std::uint64_t TotalUpdates(const TrainOptions& train, std::uint64_t rows);
 
 class Trainer {
  public:
-  // Writes rows of data, in the model's units, for an update: out is batch_size × visible.
+  // Writes rows of data, in the model's units, for an update: out is batch_size × visible; with several ranks, the rows of
+  // the batch from first_row() on.
   using ReadBatch = std::function<void(std::uint64_t update, MutableMatrix out)>;
 
   struct Setup {
@@ -57,6 +58,8 @@ class Trainer {
     SamplerHooks hooks = {};  // of the chains; what before_step throws ends Update()
     // What to start from, in place of fresh parameters; hidden units that it has not are fresh.
     std::optional<Parameters> start = {};
+    // Whoever else trains this model, a part of each batch for each; nullptr: nobody. They must outlive the trainer.
+    Ranks* ranks = nullptr;
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
@@ -66,12 +69,15 @@ class Trainer {
   std::uint64_t total_updates() const { return total_; }
   bool done() const { return updates_ >= total_; }
   const Model& model() const { return model_; }
+  // The row of a batch at which this rank's begin.
+  Index first_row() const { return first_row_; }
 
   // One update. Throws NumericError, with the likely cause and what to change, when numbers leave the finite ones or a
   // variance runs away. Whatever it throws, the model is then as it was before the update, and so is the State(), unless it
   // is a NumericError. `report`: whether all of its metrics are wanted, see Contrastive::Gradient.
   UpdateMetrics Update(bool report = true);
 
+  // With several ranks, all must ask for it.
   TrainState State() const;
   // Goes on from there. Throws DataError where the state does not fit the settings.
   void Restore(TrainState state);
@@ -86,6 +92,7 @@ class Trainer {
   Contrastive contrastive_;
   Optimizer optimizer_;
   std::optional<Offsets> offsets_;
+  Index first_row_;
   Matrix batch_;
   Parameters memory_;  // of the last parameters, for the next gradient
 };

@@ -1,0 +1,141 @@
+// From the sums over states to the gradient.
+#include <algorithm>
+#include <cmath>
+
+#include "model/state_sums.h"
+
+namespace grbm {
+
+using kernels::kPanel;
+using kernels::PanelView;
+
+namespace {
+
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+std::size_t Padded(Index units) { return Size(kernels::PanelCount(units) * kPanel); }
+
+// Memory for one panel of the product, that stands for each: hidden × visible.
+PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory) {
+  if (memory.size() < Size(hidden * kPanel)) memory.resize(Size(hidden * kPanel));
+  return {memory.data(), hidden, visible, 0};
+}
+
+}  // namespace
+
+void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelView memory, PanelView out) {
+  const Index size = out.rows() * kPanel;
+  float* const to = out.line(panel, 0);
+  std::fill_n(to, size, 0.0f);
+  piece.data->AddOuter(panel, out);
+  if (piece.chains == nullptr) return;
+  float* const chains = memory.line(panel, 0);
+  std::fill_n(chains, size, 0.0f);
+  piece.chains->AddOuter(panel, memory);
+  const auto times = static_cast<float>(counted);
+  for (Index k = 0; k < size; ++k) to[k] = times * to[k] - chains[k];
+}
+
+void AddPanel(kernels::ConstPanelView from, Index panel, PanelView to) {
+  for (Index row = 0; row < to.rows(); ++row) {
+    const float* const in = from.line(panel, row);
+    float* const out = to.line(panel, row);
+    for (Index k = 0; k < kPanel; ++k) out[k] += in[k];
+  }
+}
+
+GradientOfSums::GradientOfSums(const Model& model, std::span<const double> data, std::span<const double> chains,
+                               double counted, double factor, ThreadPool& pool)
+    : model_(model),
+      weights_(model.packed(pool)),
+      factor_(factor),
+      has_slopes_(data.size() > Padded(model.hidden()) + 2 * Padded(model.visible())),
+      vector_(data.begin(), data.end()) {
+  for (std::size_t k = 0; k < chains.size(); ++k) vector_[k] = counted * vector_[k] - chains[k];
+}
+
+void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient) const {
+  const std::size_t hidden = Padded(model_.hidden());
+  const std::size_t visible = Padded(model_.visible());
+  const double* const offset = vector_.data() + hidden;
+  const double* const square = offset + visible;
+  float* const lines = sum.line(panel, 0);
+  if (has_slopes_) {
+    const double* const slopes = square + visible;
+    const float* const inverse_variance = weights_.inverse_variance().panel(panel);
+    for (Index j = 0; j < sum.rows(); ++j) {
+      const auto relative = static_cast<float>(slopes[j]);
+      const auto absolute = static_cast<float>(slopes[hidden + Size(j)]);
+      const float* const weights = weights_.transposed().line(panel, j);
+      for (Index k = 0; k < kPanel; ++k) {
+        lines[j * kPanel + k] += weights[k] * (relative + absolute * inverse_variance[k]);
+      }
+    }
+  }
+  double interaction[kPanel] = {};  // Σ v_i Σ_j W_ij h_j
+  kernels::AddProducts(weights_.transposed(), sum, panel, interaction);
+  for (Index i = panel * kPanel; i < std::min(model_.visible(), (panel + 1) * kPanel); ++i) {
+    const std::size_t at = Size(i);
+    const double scale = factor_ / std::exp(double{model_.log_var()[at]});
+    const auto weight = static_cast<float>(scale);
+    const std::span<float> row = gradient.W.row(i);
+    const float* column = lines + i % kPanel;
+    for (std::size_t j = 0; j < row.size(); ++j) row[j] = -column[Size(kPanel) * j] * weight;
+    gradient.mu[at] = static_cast<float>(-offset[at] * scale);
+    gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square[at]) * scale);
+  }
+}
+
+void GradientOfSums::WriteHidden(Parameters& gradient) const {
+  for (std::size_t j = 0; j < gradient.b.size(); ++j) gradient.b[j] = static_cast<float>(-factor_ * vector_[j]);
+}
+
+std::vector<double> AddInOrder(std::span<const std::span<const double>> vectors) {
+  std::vector<double> sum(vectors.front().begin(), vectors.front().end());
+  for (const std::span<const double> vector : vectors.subspan(1)) {
+    std::ranges::transform(sum, vector, sum.begin(), std::plus());
+  }
+  return sum;
+}
+
+std::vector<double> WriteGradient(std::span<const PieceSums> pieces, double counted, double factor,
+                                  Parameters& gradient, ThreadPool& pool) {
+  const Model& model = pieces.front().data->model();
+  std::vector<std::span<const double>> data;
+  std::vector<std::span<const double>> chains;
+  for (const PieceSums& piece : pieces) {
+    data.push_back(piece.data->vector());
+    if (piece.chains != nullptr) chains.push_back(piece.chains->vector());
+  }
+  std::vector<double> vector = AddInOrder(data);
+  const GradientOfSums write(model, vector, chains.empty() ? std::vector<double>() : AddInOrder(chains), counted, factor,
+                             pool);
+  pool.ParallelFor(kernels::PanelCount(model.visible()), [&](Index panel) {
+    static thread_local AlignedVector<float> memory[3];
+    const auto one_panel = [&](int k) { return OnePanel(model.hidden(), model.visible(), memory[k]); };
+    const PanelView sum = one_panel(0);
+    const PanelView part = one_panel(1);
+    PanelDifference(pieces.front(), counted, panel, one_panel(2), sum);
+    for (const PieceSums& piece : pieces.subspan(1)) {
+      PanelDifference(piece, counted, panel, one_panel(2), part);
+      AddPanel(part, panel, sum);
+    }
+    write.WritePanel(panel, sum, gradient);
+  });
+  write.WriteHidden(gradient);
+  return vector;
+}
+
+std::vector<float> MeanVisible(const Model& model, std::span<const double> vector, double count) {
+  std::vector<float> mean(model.mu().begin(), model.mu().end());
+  const std::span<const double> offset = vector.subspan(Padded(model.hidden()));
+  for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += static_cast<float>(offset[i] / count);
+  return mean;
+}
+
+std::vector<float> MeanHidden(const Model& model, std::span<const double> vector, double count) {
+  std::vector<float> mean(Size(model.hidden()));
+  for (std::size_t j = 0; j < mean.size(); ++j) mean[j] = static_cast<float>(vector[j] / count);
+  return mean;
+}
+
+}  // namespace grbm

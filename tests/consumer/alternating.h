@@ -1,0 +1,5 @@
+#pragma once
+
+#include <grbm/sampler/transition.h>
+
+grbm::SamplerKind AlternatingKind();
