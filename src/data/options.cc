@@ -5,10 +5,12 @@
 
 namespace grbm {
 
-bool IsDataName(const std::string& source) {
-  constexpr std::string_view kNames[] = {"mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes"};
-  return std::ranges::find(kNames, source) != std::end(kNames);
+std::span<const std::string_view> DataNames() {
+  static constexpr std::string_view kNames[] = {"mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes"};
+  return kNames;
 }
+
+bool IsDataName(const std::string& source) { return std::ranges::find(DataNames(), source) != DataNames().end(); }
 
 std::string ResolveSource(const std::string& source) {
   if (source.empty() || IsDataName(source)) return source;
@@ -40,7 +42,8 @@ std::vector<Field> DataOptions::Fields() {
       {"subset_seed",
        &subset_seed,
        "seed of the subset, or of a mixture's points and of strokes",
-       {.min = 0, .max = 0x1p53}},
+       {.min = 0, .max = 0x1p53},
+       "2"},
       {"split", &split, "\"train\", \"valid\", \"test\" or \"all\", where the data come in parts"},
       {"noise",
        &noise,

@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grbm/core/options.h"
@@ -31,7 +33,8 @@ struct DataOptions {
   bool operator==(const DataOptions&) const = default;
 };
 
-// True for the data that are known by a name, "mnist" and the like; any other source is a path.
+// The data that are known by a name, "mnist" and the like; any other source is a path.
+std::span<const std::string_view> DataNames();
 bool IsDataName(const std::string& source);
 // A source that means the same in every folder: a path made absolute; a name as it is.
 std::string ResolveSource(const std::string& source);
