@@ -104,6 +104,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer)
   LoadCurves();
   origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
   lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
+  origin_->earlier = EarlierSettings(request_.folder);
   GoOn();
 }
 
@@ -135,7 +136,7 @@ void Run::GoOn() {
   RemoveLeftovers(PictureFolder(folder));
   RemoveLaterPictures(PictureFolder(folder), trainer_.updates());
   metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
-                        observer_);
+                        !origin_->earlier.empty(), observer_);
   if (config_.checkpoint.pictures > 0) MakeFolder(PictureFolder(folder));
   // The model is that of the checkpoint, also where a kill came between the two.
   if (trainer_.updates() > 0) WriteModel(ModelPath(folder), data_trainer_.File());
