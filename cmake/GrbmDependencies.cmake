@@ -11,4 +11,5 @@ find_dependency(OneDnn 2...<3)
 find_dependency(PkgConfig)
 pkg_check_modules(Highway ${needed} IMPORTED_TARGET libhwy)
 pkg_check_modules(Cairo ${needed} IMPORTED_TARGET cairo>=1.16 cairo-pdf cairo-svg)
+pkg_check_modules(Hdf5 IMPORTED_TARGET hdf5)  # where it is found
 pkg_check_modules(HttpLib ${needed} IMPORTED_TARGET cpp-httplib)

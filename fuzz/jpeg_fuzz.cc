@@ -1,3 +1,6 @@
 #include "image_fuzz.h"
 
-GRBM_FUZZ_TARGET(Jpeg, input) { grbm::Halve(grbm::DecodeJpeg(input, "input")); }
+GRBM_FUZZ_TARGET(Jpeg, input) {
+  grbm::PeekSize(input);
+  grbm::Halve(grbm::DecodeJpeg(input, "input"));
+}

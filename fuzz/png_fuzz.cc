@@ -1,3 +1,6 @@
 #include "image_fuzz.h"
 
-GRBM_FUZZ_TARGET(Png, input) { grbm::Halve(grbm::DecodePng(input, "input")); }
+GRBM_FUZZ_TARGET(Png, input) {
+  grbm::PeekSize(input);
+  grbm::Halve(grbm::DecodePng(input, "input"));
+}

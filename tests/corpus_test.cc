@@ -16,6 +16,7 @@
 #include "../fuzz/npz_fuzz.cc"
 #include "../fuzz/png_fuzz.cc"
 #include "../fuzz/safetensors_fuzz.cc"
+#include "../fuzz/sparse_fuzz.cc"
 #include "../fuzz/toml_fuzz.cc"
 
 namespace grbm {
@@ -41,6 +42,7 @@ constexpr Reader kReaders[] = {
     {"npz", TryNpz},
     {"png", TryPng},
     {"safetensors", TrySafetensors},
+    {"sparse", TrySparse},
     {"toml", TryToml},
 };
 

@@ -31,6 +31,7 @@ void AddFilters(Command app, Common& common, Action& action);
 void AddInfo(Command app, Common& common, Action& action);
 void AddData(Command app, Common& common, Action& action);
 void AddPresets(Command app, Common& common, Action& action);
+void AddSettings(Command app, Common& common, Action& action);
 void AddConvert(Command app, Common& common, Action& action);
 void AddDensity(Command app, Common& common, Action& action);
 void AddBench(Command app, Common& common, Action& action);

@@ -1,41 +1,163 @@
-// grbm completion: words for the shell.
+// grbm completion: words for the shell. The scripts ask the program, which knows its commands, settings and names.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include "commands.h"
 #include "grbm/core/error.h"
+#include "grbm/data/options.h"
+#include "grbm/evaluate/evaluation.h"
+#include "grbm/reproduce/reproduce.h"
 #include "grbm/train/presets.h"
+#include "grbm/train/settings.h"
 #include "streams.h"
 
 namespace grbm::app {
 
 namespace {
 
-std::string BashScript(Command app) {
-  std::vector<std::string> commands;
-  std::string cases;
-  for (const Command command : app.Commands()) {
-    commands.push_back(command.name());
-    std::vector<std::string> words = command.LongOptions();
-    for (const Command nested : command.Commands()) words.push_back(nested.name());
-    if (command.name() == "train" || command.name() == "presets") {
-      for (const Preset& preset : Presets()) words.emplace_back(preset.name);
+using Words = std::vector<std::string>;
+
+// Bash cuts words at "=" and ":"; the line is cut at spaces instead, and what is before the last "=" taken off again.
+constexpr std::string_view kBash = R"sh(_grbm() {
+  local line=${COMP_LINE:0:COMP_POINT} words=() reply=()
+  read -r -a words <<< "$line"
+  [[ $line == *[[:space:]] ]] && words+=("")
+  local current=${words[-1]}
+  mapfile -t reply < <("${words[0]/#\~/$HOME}" completion words -- "${words[@]:1}" 2>/dev/null)
+  [[ ${reply[0]} == *= ]] && compopt -o nospace
+  if [[ ${words[-2]} != --set && $current != -* ]]; then
+    compopt -o filenames
+    mapfile -t -O ${#reply[@]} reply < <(compgen -f -- "$current")
+  fi
+  [[ $current == *=* && $COMP_WORDBREAKS == *=* ]] && reply=("${reply[@]#"${current%=*}="}")
+  COMPREPLY=("${reply[@]}")
+}
+complete -F _grbm grbm
+)sh";
+
+constexpr std::string_view kZsh = R"sh(#compdef grbm
+_grbm() {
+  local -a reply
+  reply=(${(f)"$(${~words[1]} completion words -- ${words[2,CURRENT-1]} "$PREFIX" 2>/dev/null)"})
+  if [[ ${words[CURRENT-1]} == --set ]]; then
+    compadd -S '' -a reply
+  else
+    compadd -a reply
+    [[ $PREFIX != -* ]] && _files
+  fi
+}
+(( $+functions[compdef] )) || { autoload -U compinit && compinit }
+compdef _grbm grbm
+)sh";
+
+constexpr std::string_view kFish = R"sh(function _grbm
+  set -l before (commandline -opc)
+  set -l current (commandline -ct)
+  $before[1] completion words -- $before[2..-1] "$current" 2>/dev/null
+end
+complete -c grbm -a '(_grbm)'
+)sh";
+
+// "section.key=", or where that is typed all that the key takes, as far as it is words. A trained model takes settings
+// of the sampler alone.
+Words SettingWords(const std::string& command, const std::string& current) {
+  const bool all = command == "train" || command == "search" || command == "reproduce";
+  Words words;
+  for (const Setting& setting : Settings()) {
+    if (!all && !setting.name.starts_with("sampler.") && !setting.name.starts_with("generate.")) continue;
+    const std::string start = setting.name + "=";
+    if (!current.starts_with(start)) {
+      words.push_back(start);
+    } else if (setting.name == "data.source") {
+      for (const std::string_view name : DataNames()) words.push_back(start + std::string(name));
+    } else if (setting.words.empty()) {
+      words.push_back(start + setting.example);
+    } else {
+      for (const std::string& word : setting.words) words.push_back(start + word);
     }
-    cases += fmt::format("    {}) words=\"{}\" ;;\n", command.name(), fmt::join(words, " "));
   }
-  return fmt::format(R"(_grbm() {{
-  local words
-  case "${{COMP_WORDS[1]}}" in
-{}    *) words="{} --help --version" ;;
-  esac
-  [ "$COMP_CWORD" -eq 1 ] && words="{} --help --version"
-  COMPREPLY=($(compgen -W "$words" -f -- "${{COMP_WORDS[COMP_CWORD]}}"))
-}}
-complete -o filenames -F _grbm grbm
-)",
-                     cases, fmt::join(commands, " "), fmt::join(commands, " "));
+  return words;
+}
+
+// "quick,lik" as "quick,likelihood": what is before the last comma stays.
+Words MetricWords(const std::string& current) {
+  const std::size_t comma = current.rfind(',');
+  const std::string before = comma == std::string::npos ? "" : current.substr(0, comma + 1);
+  Words words;
+  for (const Metric& metric : Metrics()) words.push_back(before + std::string(metric.name));
+  return words;
+}
+
+Words DataWords() {
+  const auto names = DataNames();
+  return {names.begin(), names.end()};
+}
+
+// What may stand in the place of a command's arguments.
+Words ArgumentWords(const std::string& command, const std::string& nested) {
+  Words words;
+  if (command == "train" || command == "presets") {
+    for (const Preset& preset : Presets()) words.emplace_back(preset.name);
+  } else if (command == "settings") {
+    for (const Setting& setting : Settings()) {
+      const std::string section = setting.name.substr(0, setting.name.find('.'));
+      if (std::ranges::find(words, section) == words.end()) words.push_back(section);
+      words.push_back(setting.name);
+    }
+  } else if (command == "completion") {
+    words = {"bash", "zsh", "fish"};
+  } else if (command == "reproduce") {
+    for (const Experiment& experiment : Experiments()) words.emplace_back(experiment.name);
+  } else if (nested == "get") {
+    words = {"mnist", "fashion-mnist"};
+  } else if (nested == "info") {
+    words = DataWords();
+  }
+  return words;
+}
+
+Words AllWords(Command app, std::span<const std::string> line) {
+  const std::string current = line.empty() ? "" : line.back();
+  Words words;
+  if (line.size() < 2) {
+    for (const Command command : app.Commands()) words.push_back(command.name());
+    words.insert(words.end(), {"--help", "--version"});
+    return words;
+  }
+  const std::string& before = line[line.size() - 2];
+  const std::string& name = line[0];
+  if (before == "--set") return SettingWords(name, current);
+  if (before == "--metrics") return MetricWords(current);
+  if (before == "--data" || before == "--held-out") return DataWords();
+  if (before == "--split") return {"train", "valid", "test", "all"};
+  for (Command command : app.Commands()) {
+    if (command.name() != name) continue;
+    std::string nested;
+    for (const Command inner : command.Commands()) {
+      if (line.size() == 2) words.push_back(inner.name());
+      if (line.size() > 2 && line[1] == inner.name()) {
+        nested = line[1];
+        words = inner.LongOptions();
+      }
+    }
+    const Words options = command.LongOptions();
+    words.insert(words.end(), options.begin(), options.end());
+    const Words arguments = ArgumentWords(name, nested);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+  }
+  return words;
+}
+
+void PrintWords(Command app, std::span<const std::string> line) {
+  const std::string current = line.empty() ? "" : line.back();
+  for (const std::string& word : AllWords(app, line)) {
+    // Options crowd out what is asked for, unless they are.
+    const bool fits = word.starts_with(current) && (current.starts_with('-') || !word.starts_with('-'));
+    if (fits) Print("{}\n", word);
+  }
 }
 
 }  // namespace
@@ -43,12 +165,22 @@ complete -o filenames -F _grbm grbm
 void AddCompletion(Command app, Common&, Action& action) {
   const Command command = app.AddCommand("completion", "Print a script that completes commands in the shell");
   const auto shell = std::make_shared<std::string>("bash");
-  command.AddOption("SHELL", *shell, "bash or zsh").OneOf({"bash", "zsh"}).ShowDefault();
-  command.SetFooter("Example: source <(grbm completion bash)");
+  const auto line = std::make_shared<Words>();
+  command.AddOption("SHELL", *shell, "bash, zsh or fish; words: what may follow a line, for these scripts")
+      .OneOf({"bash", "zsh", "fish", "words"})
+      .ShowDefault();
+  command.AddOption("LINE", *line, "words: the line so far, without the program; its last word is the one to complete");
+  command.SetFooter(
+      "Example: source <(grbm completion bash)\n"
+      "         source <(grbm completion zsh)\n"
+      "         grbm completion fish > ~/.config/fish/completions/grbm.fish");
   command.SetCallback([=, &action] {
     action = [=] {
-      if (*shell == "zsh") Print("autoload -U +X bashcompinit && bashcompinit\n");
-      Print("{}", BashScript(app));
+      if (*shell == "words") {
+        PrintWords(app, *line);
+      } else {
+        Print("{}", *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+      }
       return 0;
     };
   });

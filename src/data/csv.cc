@@ -2,23 +2,20 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <optional>
 #include <vector>
 
 #include "core/bytes.h"
+#include "data/columns.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
 
 namespace {
-
-std::string_view Trim(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 // The number that the text is, all of it; may be infinite or NaN.
 std::optional<double> Number(std::string_view text) {
@@ -34,114 +31,269 @@ std::optional<double> Number(std::string_view text) {
   return value;
 }
 
-class Parser {
+// Cuts text into lines of cells.
+class Lines {
  public:
-  Parser(std::string_view text, const std::string& path) : text_(text), path_(path) {
+  Lines(std::string_view text, const std::string& path) : text_(text), path_(path) {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
+    const std::string_view first = text_.substr(0, text_.find_first_of("\r\n", text_.find_first_not_of(" \r\n")));
+    separator_ = first.find('\t') != std::string_view::npos && first.find(',') == std::string_view::npos  ? '\t'
+                 : first.find(';') != std::string_view::npos && first.find(',') == std::string_view::npos ? ';'
+                                                                                                          : ',';
   }
 
-  Dataset Parse() {
-    bool first = true;
-    while (NextLine()) {
-      if (Trim(line_).empty()) continue;
+  // The next line that is not empty into cells().
+  bool Next() {
+    while (!text_.empty()) {
       Split();
-      if (first && IsHeader()) {
-        columns_ = cells_.size();
-      } else {
-        AddRow();
-      }
-      first = false;
+      if (cells_.size() > 1 || !cells_[0].empty()) return true;
     }
-    if (rows_ == 0) {
-      throw DataError(fmt::format("{}: no line with numbers: expected is one row of numbers per line", path_));
-    }
-    Matrix values(rows_, static_cast<Index>(columns_));
-    std::copy(values_.begin(), values_.end(), values.values().begin());
-    return {std::move(values), {}, path_};
+    return false;
+  }
+
+  const std::vector<std::string_view>& cells() const { return cells_; }  // without quotes and the spaces around them
+  char separator() const { return separator_; }
+
+  [[noreturn]] void Refuse(std::string_view column, const std::string& what) const {
+    throw DataError(fmt::format("{}: line {}, column {}: {}", path_, line_, column, what));
   }
 
  private:
-  [[noreturn]] void Refuse(std::size_t column, const std::string& what) const {
-    throw DataError(fmt::format("{}: line {}, column {}: {}", path_, line_number_, column, what));
+  bool IsSpace(char c) const { return c == ' ' || (c == '\t' && separator_ != '\t'); }
+
+  std::string_view Trim(std::string_view text) const {
+    while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
+    while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+    return text;
   }
 
-  bool NextLine() {
-    if (text_.empty()) return false;
-    const std::size_t end = text_.find('\n');
-    line_ = text_.substr(0, end);
-    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
-    if (line_.ends_with('\r')) line_.remove_suffix(1);
-    ++line_number_;
-    return true;
-  }
-
-  // line_ into cells_, without quotes and the spaces around cells.
+  // One line off text_, into cells_.
   void Split() {
     cells_.clear();
-    std::string_view rest = line_;
-    for (;;) {
-      const std::size_t start = rest.find_first_not_of(" \t");
-      std::size_t end = 0;
-      if (start != std::string_view::npos && rest[start] == '"') {
-        const std::size_t close = rest.find('"', start + 1);
-        if (close == std::string_view::npos) Refuse(cells_.size() + 1, "a quote without its end on the same line");
-        end = rest.find(',', close);
-        if (!Trim(rest.substr(close + 1, end == std::string_view::npos ? end : end - close - 1)).empty()) {
-          Refuse(cells_.size() + 1, "text after a closing quote: expected is a comma");
+    unquoted_.clear();
+    line_ = next_line_;
+    for (bool more = true; more;) {
+      std::size_t at = 0;
+      while (at < text_.size() && IsSpace(text_[at])) ++at;
+      if (at < text_.size() && text_[at] == '"') {
+        text_.remove_prefix(at + 1);
+        cells_.push_back(Trim(TakeQuoted()));
+        const std::string_view rest = TakeCell(more);
+        if (!rest.empty()) {
+          Refuse(fmt::format("{}", cells_.size()), "text after a closing quote: expected is a separator");
         }
-        cells_.push_back(Trim(rest.substr(start + 1, close - start - 1)));
       } else {
-        end = rest.find(',');
-        cells_.push_back(Trim(rest.substr(0, end)));
+        cells_.push_back(TakeCell(more));
       }
-      if (end == std::string_view::npos) return;
-      rest.remove_prefix(end + 1);
     }
   }
 
-  bool IsHeader() const {
-    for (const std::string_view cell : cells_) {
-      if (cell.empty() || Number(cell)) return false;
+  // Up to the next separator or the line's end, which are taken off, too.
+  std::string_view TakeCell(bool& more) {
+    const std::size_t end = std::min(text_.find(separator_), text_.find('\n'));
+    std::string_view cell = text_.substr(0, end);
+    more = end != std::string_view::npos && text_[end] == separator_;
+    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
+    if (!more) {
+      ++next_line_;
+      if (cell.ends_with('\r')) cell.remove_suffix(1);
     }
-    return true;
+    return Trim(cell);
   }
 
-  void AddRow() {
-    if (columns_ == 0) columns_ = cells_.size();
-    for (std::size_t c = 0; c < cells_.size() && c < columns_; ++c) {
-      const std::optional<double> value = Number(cells_[c]);
-      if (!value) {
-        const bool semicolons = cells_[c].find(';') != std::string_view::npos;
-        Refuse(c + 1, fmt::format("{} is not a number{}", cells_[c].empty() ? "an empty cell" : Quoted(cells_[c]),
-                                  semicolons ? ": separate cells by commas, not semicolons" : ""));
+  // What stands in quotes, of which the first was taken.
+  std::string_view TakeQuoted() {
+    std::string& cell = unquoted_.emplace_back();
+    for (;;) {
+      const std::size_t quote = text_.find('"');
+      if (quote == std::string_view::npos) {
+        Refuse(fmt::format("{}", cells_.size() + 1), "a quote without its end");
       }
-      const auto number = static_cast<float>(*value);
-      if (!std::isfinite(number)) {
-        Refuse(c + 1,
-               fmt::format("{}: allowed are finite numbers below 3.4e38: leave the row out, or fill in the value",
-                           Quoted(cells_[c])));
-      }
-      values_.push_back(number);
+      cell += text_.substr(0, quote);
+      text_.remove_prefix(quote + 1);
+      if (!text_.starts_with('"')) break;
+      cell += '"';
+      text_.remove_prefix(1);
     }
-    if (cells_.size() != columns_) {
-      Refuse(std::min(cells_.size(), columns_) + 1,
-             fmt::format("the line has {} cells: expected are {}, as above", cells_.size(), columns_));
-    }
-    ++rows_;
+    next_line_ += static_cast<std::size_t>(std::ranges::count(cell, '\n'));
+    return cell;
   }
 
   std::string_view text_;  // what is left
   const std::string& path_;
-  std::string_view line_;
-  std::size_t line_number_ = 0;
+  char separator_ = ',';
+  std::size_t line_ = 0;
+  std::size_t next_line_ = 1;
   std::vector<std::string_view> cells_;
-  std::size_t columns_ = 0;
-  Index rows_ = 0;
+  std::deque<std::string> unquoted_;
+};
+
+class Table {
+ public:
+  Table(std::string_view text, const std::string& path, const CsvOptions& options)
+      : lines_(text, path), path_(path), options_(options) {
+    for (std::string_view rest = options.missing; !rest.empty();) {
+      const std::string_view mark = rest.substr(0, rest.find(','));
+      marks_.push_back(mark);
+      rest.remove_prefix(std::min(rest.size(), mark.size() + 1));
+    }
+  }
+
+  Dataset Read() {
+    bool more = lines_.Next();
+    if (more && IsHeader()) {
+      names_.assign(lines_.cells().begin(), lines_.cells().end());
+      more = lines_.Next();
+    }
+    if (!more) throw DataError(fmt::format("{}: no line with numbers: expected is one row of numbers per line", path_));
+    ChooseFromFirstRow();
+    for (Index rows = 0;; ++rows) {
+      if (!more) return Finish(rows);
+      AddRow();
+      more = lines_.Next();
+    }
+  }
+
+ private:
+  bool IsMissing(std::string_view cell) const {
+    return cell.empty() || std::ranges::find(marks_, cell) != marks_.end();
+  }
+  bool IsText(std::string_view cell) const { return !IsMissing(cell) && !Number(cell); }
+
+  // Whether the line names the columns: it has no number, or none above those of the next line, or counts the columns, as
+  // pandas does where they have no names. The first name may be empty.
+  bool IsHeader() {
+    const auto& cells = lines_.cells();
+    if (std::ranges::any_of(cells.begin() + 1, cells.end(), [](auto cell) { return cell.empty(); })) return false;
+    if (cells[0].empty() && cells.size() > 1) return true;
+    if (std::ranges::none_of(cells, [](auto cell) { return Number(cell).has_value(); })) return true;
+    if (Counts(cells)) {
+      notes_.emplace_back("the first line counts the columns, and is left out");
+      return true;
+    }
+    Lines ahead = lines_;
+    if (!ahead.Next() || ahead.cells().size() != cells.size()) return false;
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (IsText(cells[c]) && Number(ahead.cells()[c])) return true;
+    }
+    return false;
+  }
+
+  // 0, 1, 2, ...: so many that it is no row.
+  static bool Counts(const std::vector<std::string_view>& cells) {
+    for (std::size_t c = 0; c < cells.size(); ++c) {
+      if (cells[c] != fmt::format("{}", c)) return false;
+    }
+    return cells.size() >= 3;
+  }
+
+  std::string Named(std::size_t column) const { return ColumnText(column, names_); }
+
+  // Which columns are taken, seen from the first row.
+  void ChooseFromFirstRow() {
+    count_ = lines_.cells().size();
+    const bool row_names = !names_.empty() && names_.size() + 1 == count_;  // as R writes them
+    if (row_names) names_.insert(names_.begin(), "");
+    if (!names_.empty() && names_.size() != count_) RefuseLength(names_.size());
+    const bool index = !names_.empty() && count_ > 1 && (names_[0].empty() || names_[0] == "Unnamed: 0");
+    if (!options_.label.empty()) label_ = ChooseColumn(options_.label, names_, count_, path_ + ": data.label");
+    if (!options_.columns.empty()) {
+      columns_ = ChooseColumns(options_.columns, names_, count_, path_ + ": data.columns");
+      if (label_ && std::ranges::find(columns_, *label_) != columns_.end()) {
+        throw ConfigError(fmt::format("{}: column {} is the label, and among data.columns", path_, Named(*label_)));
+      }
+      return;
+    }
+    if (index) notes_.emplace_back("column 1 names the rows, and is left out");
+    std::vector<std::size_t> texts;
+    for (std::size_t c = index ? 1 : 0; c < count_; ++c) {
+      if (label_ == c) continue;
+      (IsText(lines_.cells()[c]) ? texts : columns_).push_back(c);
+    }
+    // What begins as a number does, "2,5" or a date, was not meant as a name.
+    const bool names = std::ranges::none_of(texts, [&](std::size_t c) {
+      return std::string_view("0123456789+-.").find(lines_.cells()[c][0]) != std::string_view::npos;
+    });
+    if (texts.size() == 1 && names && !label_ && !columns_.empty()) {
+      label_ = texts[0];
+      notes_.push_back(fmt::format("column {} holds text, and is taken as labels", Named(texts[0])));
+    } else if (!texts.empty()) {
+      lines_.Refuse(Named(texts[0]),
+                    fmt::format("{} is not a number{}: name the columns that are by data.columns, labels by data.label",
+                                Quoted(lines_.cells()[texts[0]]), Hint(lines_.cells()[texts[0]])));
+    }
+    if (columns_.empty()) lines_.Refuse("1", "no column of numbers");
+  }
+
+  // What may have been meant.
+  std::string Hint(std::string_view cell) const {
+    if (lines_.separator() != ';' && cell.find(';') != std::string_view::npos) {
+      return ": separate cells by commas, not semicolons";
+    }
+    return lines_.separator() != ',' && cell.find(',') != std::string_view::npos ? ": decimals have a point" : "";
+  }
+
+  [[noreturn]] void RefuseLength(std::size_t expected) const {
+    const std::size_t cells = lines_.cells().size();
+    lines_.Refuse(fmt::format("{}", std::min(cells, expected) + 1),
+                  fmt::format("the line has {} cells: expected are {}, as above", cells, expected));
+  }
+
+  void AddRow() {
+    const auto& cells = lines_.cells();
+    for (const std::size_t c : columns_) {
+      if (c >= cells.size()) break;
+      values_.push_back(Value(cells[c], c));
+    }
+    if (cells.size() != count_) RefuseLength(count_);
+    if (!label_) return;
+    if (IsMissing(cells[*label_])) lines_.Refuse(Named(*label_), "the label is missing: leave the row out");
+    labels_.emplace_back(cells[*label_]);
+  }
+
+  float Value(std::string_view cell, std::size_t column) const {
+    const std::string shown = cell.empty() ? "an empty cell" : Quoted(cell);
+    if (IsMissing(cell)) {
+      lines_.Refuse(Named(column),
+                    fmt::format("{}: the value is missing: leave the row out, or fill in the value", shown));
+    }
+    const std::optional<double> value = Number(cell);
+    if (!value) lines_.Refuse(Named(column), fmt::format("{} is not a number{}", shown, Hint(cell)));
+    const auto number = static_cast<float>(*value);
+    if (std::isfinite(number)) return number;
+    lines_.Refuse(
+        Named(column),
+        fmt::format("{}: allowed are finite numbers below 3.4e38: leave the row out, or fill in the value", shown));
+  }
+
+  Dataset Finish(Index rows) {
+    Matrix values(rows, static_cast<Index>(columns_.size()));
+    std::ranges::copy(values_, values.values().begin());
+    Dataset::Names names{.columns = {}, .labels = {}, .notes = std::move(notes_)};
+    if (!names_.empty()) {
+      for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
+    }
+    std::vector<int> labels = NumberLabels(labels_, names.labels);
+    return Dataset(std::move(values), {}, path_, std::move(labels)).WithNames(std::move(names));
+  }
+
+  Lines lines_;
+  const std::string& path_;
+  const CsvOptions& options_;
+  std::vector<std::string_view> marks_;
+  std::vector<std::string> names_;  // of all columns, or none
+  std::size_t count_ = 0;
+  std::vector<std::size_t> columns_;
+  std::optional<std::size_t> label_;
   std::vector<float> values_;
+  std::vector<std::string> labels_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace
 
-Dataset ParseCsv(std::string_view text, const std::string& path) { return Parser(text, path).Parse(); }
+Dataset ParseCsv(std::string_view text, const std::string& path, const CsvOptions& options) {
+  return Table(text, path, options).Read();
+}
 
 }  // namespace grbm

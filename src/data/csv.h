@@ -1,4 +1,4 @@
-// Numbers as text, separated by commas.
+// Numbers as text: tables as spreadsheets, pandas and R write them.
 #pragma once
 
 #include <string>
@@ -8,9 +8,21 @@
 
 namespace grbm {
 
-// One row per line, cells separated by commas, each a finite number, maybe in quotes or with spaces around it. A first
-// line without any number is taken as names of the columns. Lines end in LF or CRLF; empty ones do not count, nor does
-// a byte-order mark. Throws DataError with line and column (counted from 1) for anything else.
-Dataset ParseCsv(std::string_view text, const std::string& path);
+struct CsvOptions {
+  std::string columns = {};  // which, see ChooseColumns; empty: all that hold numbers
+  std::string label = {};    // the column of labels, by name or number; empty: a single one of text, where there is one
+  std::string missing = {};  // marks of missing values, separated by commas; an empty cell always is one
+};
+
+// One row per line; cells separated by commas, tabs or semicolons: what the first line has of tabs, else of semicolons,
+// else commas. A cell in quotes may hold separators, line ends and doubled quotes. A first line without any number names
+// the columns. Lines end in LF or CRLF; empty ones do not count, nor does a byte-order mark. A first column without a
+// name, where others have one, numbers the rows (pandas) or names them (R, which leaves out its name), and is left out.
+//
+// A column whose first cell is text is one of text: the label, where it is the only one. Labels that are whole numbers
+// stay so; others are numbered in the order of their names. What was left out or taken as labels stands in notes().
+// Throws DataError with line and column (counted from 1) for anything else, missing values among it, ConfigError for
+// options that do not fit.
+Dataset ParseCsv(std::string_view text, const std::string& path, const CsvOptions& options = {});
 
 }  // namespace grbm

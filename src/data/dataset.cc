@@ -90,6 +90,17 @@ std::span<const int> Dataset::labels() const {
   return labels_ ? std::span<const int>(*labels_) : std::span<const int>();
 }
 
+const Dataset::Names& Dataset::names() const {
+  static const Names kNone;
+  return names_ ? *names_ : kNone;
+}
+
+Dataset Dataset::WithNames(Names names) const {
+  Dataset result = *this;
+  result.names_ = std::make_shared<const Names>(std::move(names));
+  return result;
+}
+
 void Dataset::CheckRows(Index first, Index count) const {
   if (first >= 0 && count >= 0 && count <= rows() && first <= rows() - count) return;
   throw DataError(fmt::format("{}: {} rows from row {} on were asked for: there are {}, counted from 0", source(),

@@ -71,6 +71,24 @@ DecodedImage DecodeImage(std::string_view bytes, const std::string& path) {
                               Quoted(bytes.substr(0, 8))));
 }
 
+ImageShape PeekSize(std::string_view bytes) {
+  const auto big_endian = [&](std::size_t at, std::size_t count) {
+    Index number = 0;
+    for (std::size_t i = 0; i < count; ++i) number = number * 256 + static_cast<unsigned char>(bytes[at + i]);
+    return number;
+  };
+  if (IsPng(bytes)) return bytes.size() < 24 ? ImageShape{} : ImageShape{big_endian(20, 4), big_endian(16, 4), 1};
+  if (!IsJpeg(bytes)) return {};
+  // Segments, each with its length, up to one that starts a frame.
+  for (std::size_t at = 2; at + 9 <= bytes.size() && bytes[at] == '\xff';) {
+    const auto marker = static_cast<unsigned char>(bytes[at + 1]);
+    const bool frame = marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
+    if (frame) return {big_endian(at + 5, 2), big_endian(at + 7, 2), 1};
+    at += 2 + static_cast<std::size_t>(big_endian(at + 2, 2));
+  }
+  return {};
+}
+
 ImageShape TransformedShape(const ImageShape& shape, Index crop, Index resize, const std::string& where) {
   ImageShape result = shape;
   if (crop > 0) {

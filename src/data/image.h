@@ -33,6 +33,9 @@ DecodedImage DecodeJpeg(std::string_view bytes, const std::string& path);
 // In 8 bits, rounded.
 Image To8Bit(const DecodedImage& decoded);
 
+// Height and width by a file's first bytes, and nothing decoded; zero where they do not tell.
+ImageShape PeekSize(std::string_view bytes);
+
 // Throws DataError where the size is 0 or above 2^26 pixels.
 void CheckImageSize(std::uint64_t width, std::uint64_t height, const std::string& path);
 

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "core/bytes.h"
+#include "data/columns.h"
 #include "data/image.h"
 #include "data/mapped_file.h"
 #include "grbm/core/error.h"
@@ -41,12 +42,16 @@ bool OneOf(const std::string& word, std::initializer_list<std::string_view> word
 
 std::string Join(const std::string& folder, const std::string& name) { return (fs::path(folder) / name).string(); }
 
-// Lines of "name split". Empty where there is no such file.
-std::map<std::string, int> ReadPartition(const std::string& folder) {
+std::array<fs::path, 2> PartitionPlaces(const std::string& folder) {
   fs::path parent = fs::path(folder).lexically_normal();
   if (!parent.has_filename()) parent = parent.parent_path();  // "folder/"
+  return {fs::path(folder), parent.parent_path()};
+}
+
+// Lines of "name split". Empty where there is no such file.
+std::map<std::string, int> ReadPartition(const std::string& folder) {
   std::map<std::string, int> partition;
-  for (const fs::path& place : {fs::path(folder), parent.parent_path()}) {
+  for (const fs::path& place : PartitionPlaces(folder)) {
     const std::string path = (place / kPartition).string();
     std::error_code error;
     if (!fs::is_regular_file(path, error)) continue;
@@ -156,10 +161,10 @@ class FolderReader {
   ImageShape shape_;
 };
 
-}  // namespace
-
-std::vector<std::string> ListImages(const std::string& folder) {
+// Of an inner folder, which is that of a class, none is no error.
+std::vector<std::string> List(const std::string& folder, bool inner) {
   std::vector<std::string> names;
+  std::vector<std::string> folders;
   std::size_t others = 0;
   std::error_code error;
   fs::directory_iterator entries(folder, error);
@@ -175,19 +180,63 @@ std::vector<std::string> ListImages(const std::string& folder) {
     }
     if (OneOf(extension, {".png", ".jpg", ".jpeg"}) && !fs::is_directory(path, ignored)) {
       names.push_back(name);
+    } else if (fs::is_directory(path, ignored)) {
+      folders.push_back(name);
     } else {
       ++others;
     }
   }
   if (error) throw IoError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
-  if (names.empty()) {
+  if (names.empty() && !inner) {
+    for (const std::string& name : folders) {
+      for (const std::string& image : List(Join(folder, name), true)) names.push_back(name + "/" + image);
+    }
+  }
+  if (names.empty() && !inner) {
     throw DataError(
         fmt::format("{}: no PNG or JPEG image in this folder ({} other files or folders): expected are "
-                    "images whose names end in .png, .jpg or .jpeg",
-                    folder, others));
+                    "images whose names end in .png, .jpg or .jpeg, or a folder of them for each class",
+                    folder, others + folders.size()));
   }
   std::ranges::sort(names);
   return names;
+}
+
+// "cat/1.png" is of the class cat.
+std::vector<int> ClassLabels(const std::vector<std::string>& names, std::vector<std::string>& classes) {
+  std::vector<std::string> labels;
+  for (const std::string& name : names) {
+    const std::size_t slash = name.find('/');
+    if (slash == std::string::npos) return {};
+    labels.push_back(name.substr(0, slash));
+  }
+  return NumberLabels(labels, classes);
+}
+
+}  // namespace
+
+bool HasPartition(const std::string& folder) {
+  const auto places = PartitionPlaces(folder);
+  std::error_code error;
+  return std::ranges::any_of(places,
+                             [&](const fs::path& place) { return fs::is_regular_file(place / kPartition, error); });
+}
+
+std::vector<std::string> ListImages(const std::string& folder) { return List(folder, false); }
+
+ImageSizes MeasureImages(const std::string& folder) {
+  ImageSizes sizes;
+  for (const std::string& name : ListImages(folder)) {
+    const std::string path = Join(folder, name);
+    const FileBytes file = MapFile(path);
+    ImageShape shape = PeekSize(file.bytes);
+    if (shape.height == 0 || shape.width == 0) shape = DecodeImage(file.bytes, path).shape;
+    const auto [small, large] = std::minmax(shape.height, shape.width);
+    sizes.smallest = sizes.count == 0 ? small : std::min(sizes.smallest, small);
+    sizes.largest = std::max(sizes.largest, large);
+    ++sizes.count;
+  }
+  return sizes;
 }
 
 std::vector<std::string> SelectSplit(const std::string& folder, std::vector<std::string> names,
@@ -229,13 +278,18 @@ Dataset LoadImages(const std::string& folder, const std::vector<std::string>& na
   FolderReader reader(folder, names, crop, resize, pool, progress);
   const Index visible = reader.shape().size();
   const Index count = static_cast<Index>(names.size());
+  Dataset::Names classes;
+  std::vector<int> labels = ClassLabels(names, classes.labels);
   if (!reader.first_is_16bit()) {
     std::vector<std::uint8_t> values(static_cast<std::size_t>(visible * count));
-    if (reader.Read<std::uint8_t>(values)) return {std::move(values), visible, reader.shape(), folder};
+    if (reader.Read<std::uint8_t>(values)) {
+      return Dataset(std::move(values), visible, reader.shape(), folder, std::move(labels))
+          .WithNames(std::move(classes));
+    }
   }
   Matrix values(count, visible);
   reader.Read<float>(values.values());
-  return {std::move(values), reader.shape(), folder, {}, true};
+  return Dataset(std::move(values), reader.shape(), folder, std::move(labels), true).WithNames(std::move(classes));
 }
 
 Dataset TransformImages(const Dataset& data, Index crop, Index resize, ThreadPool& pool) {

@@ -19,6 +19,7 @@ DataInfo Describe(const Dataset& data) {
   info.dtype = data.bits() == 32 ? "f32" : fmt::format("u{}", data.bits());
   const UnitMoments units = ComputeMoments(data);
   const PooledMoments all = Pool(units, 0, 1);
+  info.bytes = std::int64_t{data.rows()} * data.visible() * (data.is_8bit() ? 1 : 4);
   info.min = double{all.min};
   info.max = double{all.max};
   info.mean = all.mean;

@@ -1,13 +1,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <numeric>
+#include <utility>
 
 #include "core/bytes.h"
 #include "data/csv.h"
 #include "data/gzip.h"
+#include "data/hdf5.h"
 #include "data/idx.h"
 #include "data/image.h"
 #include "data/image_folder.h"
@@ -78,8 +83,15 @@ Dataset LoadNamed(const DataOptions& options) {
 
 void CheckOnePart(const DataOptions& options) {
   if (options.split == "train" || options.split == "all") return;
-  throw ConfigError(fmt::format("data: split = \"{}\": {} has one part: allowed are \"train\" and \"all\"",
-                                options.split, options.source));
+  if (options.split == "test" && !options.held_out.empty()) return;
+  throw ConfigError(fmt::format("data: split = \"{}\": {} has one part: allowed are \"train\" and \"all\"{}",
+                                options.split, options.source,
+                                options.held_out.empty() ? "; data.held_out makes a part \"test\"" : ", and \"test\""));
+}
+
+void CheckNothingHeldOut(const DataOptions& options, const char* why) {
+  if (options.held_out.empty()) return;
+  throw ConfigError(fmt::format("data: held_out = {}: {} {}: leave it empty", options.held_out, options.source, why));
 }
 
 bool HasEnding(const std::string& path, std::string_view ending) {
@@ -88,17 +100,34 @@ bool HasEnding(const std::string& path, std::string_view ending) {
          });
 }
 
-Dataset LoadFile(const std::string& path) {
+// A setting that says something of some files alone.
+void CheckFits(const char* name, const std::string& value, bool fits, const char* allowed, const std::string& path) {
+  if (value.empty() || fits) return;
+  throw ConfigError(fmt::format("data: {} = {}: {}: allowed for {}", name, value, path, allowed));
+}
+
+Dataset LoadFile(const DataOptions& options) {
+  const std::string& path = options.source;
   const FileBytes file = MapFile(path);
+  const bool table = HasEnding(path, ".csv") || HasEnding(path, ".tsv");
+  const bool npz = IsZip(file.bytes);
+  const bool hdf5 = IsHdf5(file.bytes);
+  CheckFits("columns", options.columns, table, "tables (.csv, .tsv)", path);
+  CheckFits("label", options.label, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
+  CheckFits("key", options.key, npz || hdf5, "NPZ and HDF5 files", path);
   if (IsIdx(file.bytes) || IsGzip(file.bytes)) return ReadIdxWithLabels(path);
   if (IsNpy(file.bytes)) return ReadNpyRows(file, path);
-  if (HasEnding(path, ".csv")) return ParseCsv(file.bytes, path);
+  if (npz) return ReadNpzRows(path, options.key, options.label);
+  if (hdf5) return ReadHdf5Rows(path, options.key, options.label);
+  if (table) {
+    return ParseCsv(file.bytes, path, {.columns = options.columns, .label = options.label, .missing = options.missing});
+  }
   if (IsPng(file.bytes) || IsJpeg(file.bytes)) {
     throw DataError(path + ": a single image: give the folder of the images instead");
   }
   throw DataError(
       fmt::format("{}: byte 0: {}: not a format that is known: allowed are IDX and gzipped IDX files, .npy, "
-                  ".csv, and folders of PNG or JPEG images",
+                  ".npz, HDF5, .h5ad, .csv, .tsv, and folders of PNG or JPEG images",
                   path, Quoted(file.bytes.substr(0, 8))));
 }
 
@@ -108,16 +137,48 @@ void CheckSubset(const DataOptions& options, Index rows) {
                                 options.source, rows, rows));
 }
 
-Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
-  std::vector<std::string> names = SelectSplit(options.source, ListImages(options.source), options.split);
-  const auto count = static_cast<Index>(names.size());
-  CheckSubset(options, count);
-  if (options.subset > 0) {
-    std::vector<std::string> chosen;
-    for (const Index i : RandomSubset(count, Index{options.subset}, Seed(options))) {
-      chosen.push_back(std::move(names[static_cast<std::size_t>(i)]));
+// Of so many rows those of the part that is asked for, where a share is held out, and of these the subset. Nothing: all.
+std::optional<std::vector<Index>> ChosenRows(const DataOptions& options, Index rows) {
+  std::optional<std::vector<Index>> chosen;
+  const std::optional<double> share = HeldOutShare(options);
+  if (share && options.split != "all") {
+    if (rows < 2) {
+      throw ConfigError(fmt::format("data: held_out = {}: {} has one row: no part of it can be held out",
+                                    options.held_out, options.source));
     }
-    names = std::move(chosen);
+    const auto size = static_cast<Index>(std::llround(*share * static_cast<double>(rows)));
+    const std::vector<Index> held_out = RandomSubset(rows, std::clamp<Index>(size, 1, rows - 1), Seed(options));
+    if (options.split == "test") return held_out;
+    std::vector<Index> all(static_cast<std::size_t>(rows));
+    std::iota(all.begin(), all.end(), Index{0});
+    std::ranges::set_difference(all, held_out, std::back_inserter(chosen.emplace()));
+    rows = static_cast<Index>(chosen->size());
+  }
+  CheckSubset(options, rows);
+  if (options.subset == 0) return chosen;
+  std::vector<Index> subset = RandomSubset(rows, Index{options.subset}, Seed(options));
+  if (chosen) {
+    for (Index& row : subset) row = (*chosen)[static_cast<std::size_t>(row)];
+  }
+  return subset;
+}
+
+Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
+  CheckFits("columns", options.columns, false, "tables (.csv, .tsv)", options.source);
+  CheckFits("label", options.label, false, "tables, NPZ, HDF5 and h5ad files: here folders are the classes",
+            options.source);
+  CheckFits("key", options.key, false, "NPZ and HDF5 files", options.source);
+  std::vector<std::string> names = ListImages(options.source);
+  if (options.held_out.empty()) {
+    names = SelectSplit(options.source, std::move(names), options.split);
+  } else {
+    CheckOnePart(options);
+    if (HasPartition(options.source)) CheckNothingHeldOut(options, "has a part \"test\" by its partition file");
+  }
+  if (const auto chosen = ChosenRows(options, static_cast<Index>(names.size()))) {
+    std::vector<std::string> taken;
+    for (const Index i : *chosen) taken.push_back(std::move(names[static_cast<std::size_t>(i)]));
+    names = std::move(taken);
   }
   return LoadImages(options.source, names, Index{options.crop}, Index{options.resize}, pool, progress);
 }
@@ -125,6 +186,14 @@ Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgr
 Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
   const bool transform = options.crop > 0 || options.resize > 0;
   if (options.source.empty()) throw ConfigError("data: source is empty: name the data, or give a path");
+  if (IsDataName(options.source)) CheckNothingHeldOut(options, "has held-out data of its own");
+  if (options.split == "test" && !options.held_out.empty() && !HeldOutShare(options)) {
+    DataOptions other = options;  // the same of another file or folder
+    other.source = std::exchange(other.held_out, {});
+    other.split = "all";
+    other.subset = 0;
+    return LoadChecked(other, pool, progress);
+  }
   if (options.source == "gmm-iso" || options.source == "gmm-aniso") {
     CheckOnePart(options);
     if (transform) throw ConfigError("data: crop, resize: a mixture has no images: allowed is 0");
@@ -139,9 +208,8 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
   const bool named = options.source == "mnist" || options.source == "fashion-mnist";
   if (!named && fs::is_directory(options.source, error)) return LoadFolder(options, pool, progress);
   if (!named) CheckOnePart(options);
-  Dataset data = named ? LoadNamed(options) : LoadFile(options.source);
-  CheckSubset(options, data.rows());
-  if (options.subset > 0) data = data.Select(RandomSubset(data.rows(), Index{options.subset}, Seed(options)));
+  Dataset data = named ? LoadNamed(options) : LoadFile(options);
+  if (const auto chosen = ChosenRows(options, data.rows())) data = data.Select(*chosen);
   return transform ? TransformImages(data, Index{options.crop}, Index{options.resize}, pool) : data;
 }
 
@@ -154,6 +222,22 @@ std::vector<Index> RandomSubset(Index rows, Index size, std::uint64_t seed) {
   for (std::size_t i = 0; i < subset.size(); ++i) subset[i] = static_cast<Index>(order(i));
   std::ranges::sort(subset);
   return subset;
+}
+
+std::optional<double> HeldOutShare(const DataOptions& options) {
+  const std::string& text = options.held_out;
+  double share = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
+  if (share > 0 && share < 1) return share;
+  throw ConfigError(fmt::format(
+      "data: held_out = {}: allowed is a share of the rows above 0 and below 1, or the path of other data", text));
+}
+
+bool HasTestPart(const DataOptions& options) {
+  if (!options.held_out.empty() || options.source == "mnist" || options.source == "fashion-mnist") return true;
+  std::error_code error;
+  return !IsDataName(options.source) && fs::is_directory(options.source, error) && HasPartition(options.source);
 }
 
 Dataset LoadDataset(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {

@@ -11,6 +11,8 @@
 #include "core/hostile_test.h"
 #include "data/test_files.h"
 #include "data/test_images.h"
+#include "grbm/core/error.h"
+#include "grbm/core/npz.h"
 #include "grbm/data/info.h"
 #include "grbm/data/options.h"
 
@@ -118,7 +120,7 @@ TEST_F(ImageFolder, ErrorsNameTheImage) {
 TEST_F(ImageFolder, AFolderWithoutImagesIsRefused) {
   EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("no PNG or JPEG image in this folder (0 other files"));
   Put("a.txt", "");
-  Put("class/a.png", MakeGreyPng(1, 1));
+  Put("class/a.txt", "");
   EXPECT_THAT(DataMessage([&] { Load(); }), HasSubstr("(2 other files or folders)"));
 }
 
@@ -283,9 +285,106 @@ TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   DataOptions options;
   std::vector<std::string_view> names;
   for (const Field& field : options.Fields()) names.push_back(field.name);
-  EXPECT_THAT(names, ElementsAre("source", "standardize", "crop", "resize", "subset", "subset_seed", "split", "noise"));
+  EXPECT_THAT(names, ElementsAre("source", "columns", "label", "key", "missing", "standardize", "crop", "resize",
+                                 "subset", "subset_seed", "split", "held_out", "noise"));
   AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
   EXPECT_EQ(options.standardize, Standardize::kPixel);
+}
+
+TEST_F(ImageFolder, FoldersInItAreClasses) {
+  Put("dog/1.png", MakeGreyPng(2, 1, 10));
+  Put("cat/2.png", MakeGreyPng(2, 1, 20));
+  Put("cat/1.png", MakeGreyPng(2, 1, 30));
+  std::filesystem::create_directories(Path("empty"));
+  const Dataset data = Load();
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(30, 31, 20, 21, 10, 11));
+  EXPECT_THAT(data.labels(), ElementsAre(0, 0, 1));
+  EXPECT_THAT(data.names().labels, ElementsAre("cat", "dog"));
+  Put("top.png", MakeGreyPng(2, 1, 40));
+  EXPECT_EQ(Load().rows(), 1);  // with images of its own, the folders in it do not count
+}
+
+class HeldOut : public FolderTest {
+ protected:
+  std::vector<float> Part(const std::string& split, const std::string& held_out, std::int64_t subset = 0) const {
+    const Matrix rows =
+        LoadDataset({.source = Path("a.csv"), .subset = subset, .split = split, .held_out = held_out}).ReadAll();
+    return {rows.values().begin(), rows.values().end()};
+  }
+  void SetUp() override {
+    FolderTest::SetUp();
+    std::string text;
+    for (int i = 0; i < 50; ++i) text += fmt::format("{}\n", i);
+    Put("a.csv", text);
+  }
+};
+
+TEST_F(HeldOut, AShareIsInOnePartOnly) {
+  const std::vector<float> train = Part("train", "0.2");
+  const std::vector<float> test = Part("test", "0.2");
+  EXPECT_EQ(train.size(), 40u);
+  EXPECT_EQ(test.size(), 10u);
+  EXPECT_EQ(Part("all", "0.2").size(), 50u);
+  std::set<float> both(train.begin(), train.end());
+  both.insert(test.begin(), test.end());
+  EXPECT_EQ(both.size(), 50u);
+  const std::vector<float> few = Part("train", "0.2", 7);
+  EXPECT_EQ(few.size(), 7u);
+  EXPECT_TRUE(std::ranges::includes(train, few));
+  EXPECT_EQ(Part("test", "0.001").size(), 1u);
+}
+
+TEST_F(HeldOut, MayBeOtherData) {
+  const std::string other = Put("b.csv", "100\n101\n");
+  EXPECT_THAT(Part("test", other), ElementsAre(100, 101));
+  EXPECT_EQ(Part("train", other).size(), 50u);
+  EXPECT_EQ(Part("train", other, 5).size(), 5u);
+}
+
+TEST_F(HeldOut, WhatCannotWorkIsRefused) {
+  const auto refused = [](const DataOptions& options) {
+    try {
+      LoadDataset(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const std::string path = Path("a.csv");
+  EXPECT_THAT(refused({.source = path, .held_out = "1"}),
+              HasSubstr("a share of the rows above 0 and below 1, or the path"));
+  EXPECT_THAT(refused({.source = path, .held_out = "-0.1"}), HasSubstr("above 0 and below 1"));
+  EXPECT_THAT(refused({.source = path, .split = "test", .held_out = "none.csv"}), HasSubstr("none.csv: cannot open"));
+  EXPECT_THAT(refused({.source = path, .split = "test"}), HasSubstr("data.held_out makes a part \"test\""));
+  EXPECT_THAT(refused({.source = path, .split = "valid", .held_out = "0.1"}), HasSubstr("\"all\", and \"test\""));
+  EXPECT_THAT(refused({.source = path, .subset = 46, .held_out = "0.1"}), HasSubstr("allowed are 1 to 45"));
+  EXPECT_THAT(refused({.source = "gmm-iso", .held_out = "0.1"}), HasSubstr("has held-out data of its own"));
+  EXPECT_THAT(refused({.source = Put("one.csv", "1\n"), .held_out = "0.1"}), HasSubstr("has one row"));
+  EXPECT_THAT(refused({.source = path, .key = "x"}), HasSubstr("allowed for NPZ and HDF5 files"));
+}
+
+TEST_F(HeldOut, TheNpzArrayIsChosenByKey) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  const std::vector<std::int32_t> numbers = {5, 7, 9};
+  const std::string bytes(reinterpret_cast<const char*>(numbers.data()), 12);
+  const Tensor x = MakeTensor("x", {3, 2}, values);
+  WriteNpz(Path("one.npz"), std::vector<Tensor>{x, {"y", "I32", {3}, bytes}});
+  WriteNpz(Path("two.npz"), std::vector<Tensor>{x, {"z", "I32", {1, 3}, bytes}});
+  EXPECT_THAT(LoadDataset({.source = Path("one.npz")}).ReadAll().values(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(LoadDataset({.source = Path("one.npz"), .label = "y"}).labels(), ElementsAre(5, 7, 9));
+  EXPECT_THAT(LoadDataset({.source = Path("two.npz"), .key = "z"}).ReadAll().values(), ElementsAre(5, 7, 9));
+  const auto refused = [](const DataOptions& options) {
+    try {
+      LoadDataset(options);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_THAT(refused({.source = Path("two.npz")}), HasSubstr("2 arrays of rows and values: say which by data.key"));
+  EXPECT_THAT(refused({.source = Path("one.npz"), .key = "w"}), HasSubstr("no such array: there are x, y"));
+  EXPECT_THAT(refused({.source = Path("one.npz"), .key = "y"}), HasSubstr("allowed are rows × values"));
+  EXPECT_THAT(refused({.source = Path("one.npz"), .label = "x"}), HasSubstr("labels are of rank 1"));
 }
 
 }  // namespace

@@ -1,11 +1,57 @@
 #include "data/npy_rows.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
 #include "core/npy.h"
 #include "data/idx.h"
 #include "grbm/core/error.h"
+#include "grbm/core/npz.h"
 #include "grbm/core/tensor.h"
 
 namespace grbm {
+
+namespace {
+
+Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const void> owner, const std::string& path,
+             std::vector<int> labels) {
+  const ImageShape shape = ShapeOfRows(tensor.shape, path);
+  const Index rows = tensor.shape[0];
+  const Index visible = shape.known() ? shape.size() : tensor.shape[1];
+  const bool is_8bit = tensor.dtype == "U8";
+  if (is_8bit || tensor.dtype == "F32") {
+    return Dataset({std::move(owner), tensor.bytes.data(), is_8bit, rows, visible, shape, path}, std::move(labels));
+  }
+  Matrix values(rows, visible);
+  CopyFloats(file, tensor, values.values());
+  return {std::move(values), shape, path, std::move(labels)};
+}
+
+std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path) {
+  if (tensor.shape.size() != 1) {
+    throw DataError(
+        fmt::format("{}: {}: an array of rank {}: labels are of rank 1", path, tensor.name, tensor.shape.size()));
+  }
+  std::vector<float> values(static_cast<std::size_t>(tensor.shape[0]));
+  CopyFloats(file, tensor, values);
+  std::vector<int> labels;
+  for (const float value : values) {
+    if (!(std::abs(value) < 0x1p24f) || value != std::floor(value)) {
+      throw DataError(
+          fmt::format("{}: {}: {} is no label: allowed are whole numbers below 2^24", path, tensor.name, value));
+    }
+    labels.push_back(static_cast<int>(value));
+  }
+  return labels;
+}
+
+}  // namespace
+
+bool IsZip(std::string_view bytes) { return bytes.starts_with("PK\x03\x04") || bytes.starts_with("PK\x05\x06"); }
 
 bool IsNpy(std::string_view bytes) { return bytes.starts_with("\x93NUMPY"); }
 
@@ -13,20 +59,34 @@ Dataset ReadNpyRows(const FileBytes& file, const std::string& path) {
   TensorFile array;
   array.source = path;
   AppendNpy(array, "", file.bytes, path);
-  const Tensor& tensor = array.tensors.front();
-  const ImageShape shape = ShapeOfRows(tensor.shape, path);
-  const Index rows = tensor.shape[0];
-  const Index visible = shape.known() ? shape.size() : tensor.shape[1];
-  const bool is_8bit = tensor.dtype == "U8";
-  if (is_8bit || tensor.dtype == "F32") {
-    // An array in Fortran's order was copied into the other; otherwise the elements are those of the file.
-    std::shared_ptr<const void> owner = file.owner;
-    if (!array.storage.empty()) owner = array.storage.front();
-    return Dataset({std::move(owner), tensor.bytes.data(), is_8bit, rows, visible, shape, path});
+  // An array in Fortran's order was copied into the other; otherwise the elements are those of the file.
+  std::shared_ptr<const void> owner = file.owner;
+  if (!array.storage.empty()) owner = array.storage.front();
+  return Rows(array, array.tensors.front(), std::move(owner), path, {});
+}
+
+Dataset ReadNpzRows(const std::string& path, const std::string& key, const std::string& label) {
+  const auto archive = std::make_shared<const TensorFile>(ReadNpz(path));
+  std::vector<std::string> arrays;
+  std::vector<std::string> of_rows;
+  for (const Tensor& tensor : archive->tensors) {
+    arrays.push_back(tensor.name);
+    if (tensor.shape.size() >= 2 && tensor.shape.size() <= 4) of_rows.push_back(tensor.name);
   }
-  Matrix values(rows, visible);
-  CopyFloats(array, tensor, values.values());
-  return {std::move(values), shape, path};
+  const auto find = [&](const std::string& name, const char* option) -> const Tensor& {
+    const auto found = std::ranges::find(archive->tensors, name, &Tensor::name);
+    if (found != archive->tensors.end()) return *found;
+    throw ConfigError(
+        fmt::format("{}: data.{} = {}: no such array: there are {}", path, option, name, fmt::join(arrays, ", ")));
+  };
+  if (key.empty() && of_rows.size() != 1) {
+    throw ConfigError(fmt::format("{}: {} arrays of rows and values: say which by data.key: there are {}", path,
+                                  of_rows.size(), fmt::join(arrays, ", ")));
+  }
+  const Tensor& tensor = find(key.empty() ? of_rows[0] : key, "key");
+  std::vector<int> labels;
+  if (!label.empty()) labels = Labels(*archive, find(label, "label"), path);
+  return Rows(*archive, tensor, archive, path, std::move(labels));
 }
 
 }  // namespace grbm

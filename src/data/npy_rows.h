@@ -15,4 +15,11 @@ bool IsNpy(std::string_view bytes);
 // are, in `file`; other types become floats. Throws DataError.
 Dataset ReadNpyRows(const FileBytes& file, const std::string& path);
 
+// True for a ZIP archive, as .npz files are.
+bool IsZip(std::string_view bytes);
+
+// The same of the array `key` of an archive; without one, of the only array of rank 2 to 4. `label` names an array of whole
+// numbers, one per row. Throws ConfigError for arrays that there are not.
+Dataset ReadNpzRows(const std::string& path, const std::string& key, const std::string& label);
+
 }  // namespace grbm

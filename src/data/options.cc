@@ -5,10 +5,12 @@
 
 namespace grbm {
 
-bool IsDataName(const std::string& source) {
-  constexpr std::string_view kNames[] = {"mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes"};
-  return std::ranges::find(kNames, source) != std::end(kNames);
+std::span<const std::string_view> DataNames() {
+  static constexpr std::string_view kNames[] = {"mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes"};
+  return kNames;
 }
+
+bool IsDataName(const std::string& source) { return std::ranges::find(DataNames(), source) != DataNames().end(); }
 
 std::string ResolveSource(const std::string& source) {
   if (source.empty() || IsDataName(source)) return source;
@@ -24,7 +26,27 @@ std::vector<Field> DataOptions::Fields() {
   return {
       {"source", &source,
        "\"mnist\", \"fashion-mnist\", \"gmm-iso\", \"gmm-aniso\", \"strokes\" (made images), or the path of an IDX, "
-       "NPY or CSV file or of a folder of images"},
+       "NPY, NPZ, HDF5, h5ad, CSV or TSV file or of a folder of images"},
+      {"columns",
+       &columns,
+       "tables: which columns are taken, by name or number (from 1), separated by commas, \"2-5\" for several; empty: "
+       "all "
+       "that hold numbers",
+       {},
+       "1-4"},
+      {"label",
+       &label,
+       "tables, h5ad: the column of labels, by name or number; empty: of a table the one of text, where there is one",
+       {},
+       "species"},
+      {"key", &key, "NPZ, HDF5: which array; empty: the only one", {}, "X"},
+      {"missing",
+       &missing,
+       "tables: marks of missing values, separated by commas; an empty cell always is one. Rows with missing values "
+       "are "
+       "refused",
+       {},
+       "NA,-999"},
       {"standardize", MakeChoice(standardize, {"channel", "pixel", "none"}),
        "what shares one mean and deviation: a colour channel (all values, where rows are not images), each pixel or "
        "column by itself, or nothing: values as they are"},
@@ -40,8 +62,16 @@ std::vector<Field> DataOptions::Fields() {
       {"subset_seed",
        &subset_seed,
        "seed of the subset, or of a mixture's points and of strokes",
-       {.min = 0, .max = 0x1p53}},
+       {.min = 0, .max = 0x1p53},
+       "2"},
       {"split", &split, "\"train\", \"valid\", \"test\" or \"all\", where the data come in parts"},
+      {"held_out",
+       &held_out,
+       "data of one part: what is its part \"test\": a share of the rows, such as 0.1, drawn at random by subset_seed "
+       "and "
+       "left out of \"train\"; or the path of other data; empty: nothing",
+       {},
+       "0.1"},
       {"noise",
        &noise,
        "training: variance of the Gaussian noise that is added to each batch afresh, in the model's units (1: that of "

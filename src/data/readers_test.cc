@@ -11,9 +11,11 @@
 #include "data/gzip.h"
 #include "data/idx.h"
 #include "data/npy_rows.h"
+#include "data/sparse.h"
 #include "data/test_files.h"
 #include "grbm/core/npz.h"
 #include "grbm/data/options.h"
+#include "support/errors.h"
 
 namespace grbm {
 namespace {
@@ -222,7 +224,7 @@ TEST_F(FileReaders, MissingPathsAndFoldersInPlaceOfFiles) {
   EXPECT_THROW(LoadDataset({.source = ""}), ConfigError);
 }
 
-Dataset Csv(const std::string& text) { return ParseCsv(text, "a.csv"); }
+Dataset Csv(const std::string& text, const CsvOptions& options = {}) { return ParseCsv(text, "a.csv", options); }
 
 TEST(Csv, ReadsNumbersWithAndWithoutAHeader) {
   const Dataset data = Csv("1,2.5\n-3e2,+.5\n");
@@ -242,17 +244,22 @@ TEST(Csv, TakesTheUsualOddities) {
 
 TEST(Csv, RefusesTheRestWithLineAndColumn) {
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3,x\n"); }), "a.csv: line 2, column 2: 'x' is not a number");
-  EXPECT_EQ(DataMessage([] { Csv("1,2\n\n3,,4\n"); }), "a.csv: line 3, column 2: an empty cell is not a number");
+  EXPECT_EQ(DataMessage([] { Csv("1,2\n\n3,,4\n"); }),
+            "a.csv: line 3, column 2: an empty cell: the value is missing: leave the row out, or fill in the value");
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3,4,5\n"); }),
             "a.csv: line 2, column 3: the line has 3 cells: expected are 2, as above");
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3\n"); }),
             "a.csv: line 2, column 2: the line has 1 cells: expected are 2, as above");
   EXPECT_EQ(DataMessage([] { Csv("x,y\n1\n"); }),
             "a.csv: line 2, column 2: the line has 1 cells: expected are 2, as above");
-  EXPECT_EQ(DataMessage([] { Csv("x,1\n"); }), "a.csv: line 1, column 1: 'x' is not a number");
-  EXPECT_EQ(DataMessage([] { Csv("1;2\n"); }), "a.csv: no line with numbers: expected is one row of numbers per line");
-  EXPECT_EQ(DataMessage([] { Csv("x\n1;2\n"); }),
-            "a.csv: line 2, column 1: '1;2' is not a number: separate cells by commas, not semicolons");
+  EXPECT_EQ(
+      DataMessage([] { Csv("x,y,1\n"); }),
+      "a.csv: line 1, column 1: 'x' is not a number: name the columns that are by data.columns, labels by data.label");
+  EXPECT_THAT(DataMessage([] { Csv("x\n1;2\n"); }),
+              HasSubstr("column 1 'x': '1;2' is not a number: separate cells by commas, not semicolons"));
+  EXPECT_THAT(DataMessage([] { Csv("x;y\n1;2,5\n3;4\n5,5;1\n"); }),
+              HasSubstr("'2,5' is not a number: decimals have a point"));
+  EXPECT_THAT(DataMessage([] { Csv("x,y\na,b\n"); }), HasSubstr("line 2, column 1 'x': 'a' is not a number"));
   EXPECT_THAT(DataMessage([] { Csv("1,2\n3,nan\n"); }), HasSubstr("line 2, column 2: 'nan': allowed are finite"));
   EXPECT_THAT(DataMessage([] { Csv("1,-inf\n"); }), HasSubstr("line 1, column 2: '-inf'"));
   EXPECT_THAT(DataMessage([] { Csv("1e39\n"); }), HasSubstr("line 1, column 1: '1e39'"));
@@ -265,6 +272,85 @@ TEST(Csv, RefusesTheRestWithLineAndColumn) {
   EXPECT_THAT(DataMessage([] { Csv(""); }), HasSubstr("no line with numbers"));
   EXPECT_THAT(DataMessage([] { Csv("1\n1\r2\n"); }), HasSubstr("'1\\x0d2' is not a number"));
   EXPECT_THAT(DataMessage([] { Csv(std::string("1\n\0\n", 4)); }), HasSubstr("line 2, column 1: '\\x00'"));
+}
+
+TEST(Csv, TakesOtherSeparatorsAndQuotes) {
+  EXPECT_THAT(Csv("x\ty\n1\t2\n").ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(Csv("x;y\n1;2\n").ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(Csv("1;2\n").ReadAll().values(), ElementsAre(1, 2));
+  const Dataset data = Csv("\"a \"\"b\"\", c\",\"two\nlines\"\r\n1,\"2\"\r\n");
+  EXPECT_THAT(data.names().columns, ElementsAre("a \"b\", c", "two\nlines"));
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(1, 2));
+  EXPECT_THAT(DataMessage([] { Csv("\"x\ny\",z\n1,2\n3,w\n"); }), HasSubstr("line 4, column 2 'z': 'w'"));
+}
+
+TEST(Csv, LeavesOutTheColumnThatNamesTheRows) {
+  const Dataset pandas = Csv(",a,b\n0,5,6\n1,7,8\n");
+  EXPECT_THAT(pandas.ReadAll().values(), ElementsAre(5, 6, 7, 8));
+  EXPECT_THAT(pandas.names().columns, ElementsAre("a", "b"));
+  EXPECT_THAT(pandas.names().notes, ElementsAre("column 1 names the rows, and is left out"));
+  EXPECT_THAT(Csv("Unnamed: 0,a\n0,5\n").ReadAll().values(), ElementsAre(5));
+  EXPECT_THAT(Csv("a,b\none,5,6\ntwo,7,8\n").ReadAll().values(), ElementsAre(5, 6, 7, 8));  // R
+  EXPECT_THAT(Csv(",0,1\n0,5,6\n").ReadAll().values(), ElementsAre(5, 6));                  // without names
+  EXPECT_THAT(Csv("0,1,2\n5,6,7\n").ReadAll().values(), ElementsAre(5, 6, 7));
+  EXPECT_THAT(Csv("0,1\n5,6\n").ReadAll().values(), ElementsAre(0, 1, 5, 6));  // may be a row
+  EXPECT_THAT(Csv("year,2019\n1,2\n").ReadAll().values(), ElementsAre(1, 2));  // text above a number names it
+}
+
+TEST(Csv, TakesLabelsAndColumns) {
+  const Dataset text = Csv("x,kind,y\n1,b,2\n3,a,4\n5,b,6\n");
+  EXPECT_THAT(text.ReadAll().values(), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(text.labels(), ElementsAre(1, 0, 1));
+  EXPECT_THAT(text.names().labels, ElementsAre("a", "b"));
+  EXPECT_THAT(DataMessage([] { Csv("x,day\n1,2020-01-01\n"); }), HasSubstr("'2020-01-01' is not a number: name the"));
+  EXPECT_THAT(text.names().notes, ElementsAre("column 2 'kind' holds text, and is taken as labels"));
+  const Dataset numbers = Csv("x,k\n1,7\n3,-2\n", {.label = "k"});
+  EXPECT_THAT(numbers.ReadAll().values(), ElementsAre(1, 3));
+  EXPECT_THAT(numbers.labels(), ElementsAre(7, -2));
+  EXPECT_TRUE(numbers.names().labels.empty());
+  EXPECT_THAT(Csv("a,b,c,d\n1,2,3,4\n", {.columns = "d, 1-2"}).ReadAll().values(), ElementsAre(4, 1, 2));
+  EXPECT_THAT(Csv("u,2,v\n1,x,y\n", {.columns = "u"}).visible(), 1);  // text that is not asked for is no matter
+  const auto refused = [](const CsvOptions& options) {
+    return grbm::testing::ErrorOf([&] { Csv("ab,b\n1,2\n", options); });
+  };
+  EXPECT_THAT(refused({.columns = "bb"}), HasSubstr("data.columns: no column 'bb': did you mean"));
+  EXPECT_THAT(refused({.columns = "0"}), HasSubstr("allowed are names of the first line, and numbers from 1 to 2"));
+  EXPECT_THAT(refused({.columns = "1-3"}), HasSubstr("columns '1-3': allowed are numbers from 1 to 2"));
+  EXPECT_THAT(refused({.columns = "2-1"}), HasSubstr("the smaller first"));
+  EXPECT_THAT(refused({.columns = "b,2"}), HasSubstr("column 2 'b' is named twice"));
+  EXPECT_THAT(refused({.columns = ","}), HasSubstr("no column ''"));
+  EXPECT_THAT(refused({.columns = "1,2", .label = "b"}), HasSubstr("is the label, and among data.columns"));
+  EXPECT_THAT(refused({.label = "kind"}), HasSubstr("data.label: no column 'kind'"));
+}
+
+TEST(Csv, NamesMissingValues) {
+  const CsvOptions marks = {.missing = "NA,-999"};
+  const auto refused = [&](const char* text) { return DataMessage([&] { Csv(text, marks); }); };
+  EXPECT_EQ(refused("x,y\n1,2\n3,NA\n"),
+            "a.csv: line 3, column 2 'y': 'NA': the value is missing: leave the row out, or fill in the value");
+  EXPECT_THAT(refused("x,y\nNA,2\n"), HasSubstr("line 2, column 1 'x': 'NA': the value is missing"));
+  EXPECT_THAT(refused("1,-999\n"), HasSubstr("'-999': the value is missing"));
+  EXPECT_THAT(refused("x,k\n1,a\n2,NA\n"), HasSubstr("line 3, column 2 'k': the label is missing"));
+  EXPECT_EQ(Csv("1,-998\n", marks).rows(), 1);
+}
+
+TEST(Sparse, BecomesDenseOrIsRefused) {
+  const std::vector<float> values = {1, 2, 3, 4};
+  const std::vector<std::int64_t> indices = {0, 2, 1, 1};
+  const std::vector<std::int64_t> rows = {0, 2, 4};
+  EXPECT_THAT(ToDense({2, 3, false, values, indices, rows}, "a").values(), ElementsAre(1, 0, 2, 0, 7, 0));
+  EXPECT_THAT(ToDense({3, 2, true, values, indices, rows}, "a").values(), ElementsAre(1, 0, 0, 7, 2, 0));
+  const auto refused = [&](const SparseMatrix& sparse) { return DataMessage([&] { ToDense(sparse, "a"); }); };
+  const std::vector<std::int64_t> outside = {0, 3, 1, 1};
+  const std::vector<std::int64_t> negative = {0, -1, 1, 1};
+  const std::vector<std::int64_t> back = {0, 5, 4};
+  const std::vector<std::int64_t> late = {1, 2, 4};
+  EXPECT_EQ(refused({2, 3, false, values, outside, rows}), "a: index 3 of the sparse matrix: allowed are 0 to 2");
+  EXPECT_THAT(refused({2, 3, false, values, negative, rows}), HasSubstr("index -1"));
+  EXPECT_THAT(refused({2, 3, false, values, indices, back}), HasSubstr("line 1 of the sparse matrix ends before"));
+  EXPECT_THAT(refused({2, 3, false, values, indices, late}), HasSubstr("do not fit together"));
+  EXPECT_THAT(refused({3, 3, false, values, indices, rows}), HasSubstr("do not fit together"));
+  EXPECT_THAT(refused({2, 3, false, {}, indices, rows}), HasSubstr("do not fit together"));
 }
 
 }  // namespace

@@ -28,7 +28,11 @@ std::vector<Field> EvaluateOptions::Fields() {
       {"metrics", &metrics,
        "which, separated by commas: quick, gap, pseudo, and kl of the mixtures; empty: the first three that can be "
        "had"},
-      {"samples", &samples, "samples from noise, and rows of data they are compared with", {.min = 20, .max = 1e7}},
+      {"samples",
+       &samples,
+       "samples from noise, and rows of data they are compared with",
+       {.min = 20, .max = 1e7},
+       "2000"},
   };
 }
 

@@ -10,11 +10,14 @@
 
 namespace grbm {
 
-double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
-                             Index unit) {
+namespace {
+
+constexpr std::size_t kMaxPoints = 100'000;
+
+// That of v_i given the other units, up to a factor. `v` and `logits` must outlive it.                 [math.md (41)]
+LatticeDensity GivenOthers(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits, Index unit) {
   const auto& [model, temperature] = law;
   constexpr double kMargin = 8;  // √τ σ
-  constexpr std::size_t kMaxPoints = 100'000;
   const auto at = Size(unit);
   const std::span<const float> w = model.W().row(unit);
   const double inverse_variance = model.inverse_variance()[at];
@@ -31,8 +34,7 @@ double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, st
   density.low[0] -= reach;
   density.high[0] += reach;
   // Σ softplus(x) = Σ max(x, 0), in double, and Σ softplus(-|x|), in float: terms of any size cancel without loss.
-  std::vector<float> below(logits.size());
-  density.convex = [&](const LatticePoint& point) {
+  density.convex = [=, below = std::vector<float>(logits.size())](const LatticePoint& point) mutable {
     const double change = (point[0] - double{v[at]}) * inverse_variance;
     double sum = 0;
     for (std::size_t j = 0; j < below.size(); ++j) {
@@ -42,9 +44,38 @@ double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, st
     }
     return sum + kernels::SumSoftplus(below);
   };
-  const double d = double{v[at]} - density.mu[0];
-  return (density.convex({double{v[at]}}) - 0.5 * d * d * inverse_variance) / temperature -
+  return density;
+}
+
+}  // namespace
+
+double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
+                             Index unit) {
+  const LatticeDensity density = GivenOthers(law, v, logits, unit);
+  const double value = v[Size(unit)];
+  const double d = value - density.mu[0];
+  return (density.convex({value}) - 0.5 * d * d / density.variance[0]) / law.temperature -
          CollectMass(density, kMaxPoints, "pseudo-likelihood").log_integral;
+}
+
+ConditionalMoments MomentsGivenOthers(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
+                                      Index unit) {
+  const LatticeMass mass = CollectMass(GivenOthers(law, v, logits, unit), kMaxPoints, "deviations");
+  const double largest = std::ranges::max(mass.values);
+  double total = 0;
+  double first = 0;
+  for (std::size_t k = 0; k < mass.points.size(); ++k) {
+    const double weight = std::exp(mass.values[k] - largest);
+    total += weight;
+    first += weight * mass.points[k][0];
+  }
+  const double mean = first / total;
+  double second = 0;
+  for (std::size_t k = 0; k < mass.points.size(); ++k) {
+    const double d = mass.points[k][0] - mean;
+    second += std::exp(mass.values[k] - largest) * d * d;
+  }
+  return {mean, std::sqrt(second / total)};
 }
 
 Estimate PseudoLikelihood(const VisibleLaw& law, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool) {

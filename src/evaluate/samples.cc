@@ -118,7 +118,10 @@ Matrix DrawShown(const ModelFile& file, Index count, std::uint64_t seed, ThreadP
 
 std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool) {
   DataOptions other = options;
-  if ((options.source == "mnist" || options.source == "fashion-mnist") && options.split == "train") {
+  if (!options.held_out.empty() && options.split == "train") {
+    other.split = "test";
+    other.subset = 0;
+  } else if ((options.source == "mnist" || options.source == "fashion-mnist") && options.split == "train") {
     other.split = "test";
     other.subset = 0;
   } else if (options.source == "gmm-iso" || options.source == "gmm-aniso" || options.source == "strokes") {

@@ -15,7 +15,8 @@ std::vector<Field> SamplerOptions::Fields() {
       {"langevin_steps",
        &langevin_steps,
        "gibbs-langevin: inner Langevin steps K within one step (they cost one draw, whatever K is)",
-       {.min = 1, .max = 1e5}},
+       {.min = 1, .max = 1e5},
+       "20"},
       {"step_size",
        &step_size,
        "langevin, gibbs-langevin: step size in units of the variance that step_scale names",
@@ -38,13 +39,18 @@ std::vector<Field> SamplerOptions::Fields() {
       {"adjust", MakeChoice(adjust, {"none", "metropolis", "conditional"}),
        "accept or reject each move: of visible and hidden units together (metropolis), or of the "
        "visible units given the hidden ones (conditional; gibbs-langevin only)"},
-      {"adjust_after", &adjust_after, "steps at the start of a chain that are never rejected", {.min = 0, .max = 1e9}},
+      {"adjust_after",
+       &adjust_after,
+       "steps at the start of a chain that are never rejected",
+       {.min = 0, .max = 1e9},
+       "5"},
       {"refresh",
        &refresh,
        "partial-gibbs: 1 - rho, the share of the visible units' state that a step renews; 1 is "
        "Gibbs, "
        "above 1 over-relaxes",
-       {.min = 0, .max = 2, .min_open = true, .max_open = true}},
+       {.min = 0, .max = 2, .min_open = true, .max_open = true},
+       "0.2"},
       {"final", MakeChoice(final, {"auto", "mean", "sample"}),
        "what to show of the last state: the mean of the visible units given the hidden ones, which takes the noise out "
        "of images, or the sample; auto: the mean of images, the sample of other data"},
@@ -63,7 +69,7 @@ std::vector<Field> GenerateOptions::Fields() {
        &temperature,
        "its temperature; likelihoods and densities stay those of the training's; 0: as in training",
        {.min = 0}},
-      {"proposal_temperature", &proposal_temperature, "that of its proposals; 0: as in training", {.min = 0}},
+      {"proposal_temperature", &proposal_temperature, "that of its proposals; 0: as in training", {.min = 0}, "1.5"},
       {"final", MakeChoice(final, {"auto", "mean", "sample"}),
        "what to show of its last state: see sampler.final; auto: as there"},
   };

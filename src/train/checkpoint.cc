@@ -212,6 +212,16 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
   return checkpoint;
 }
 
+namespace {
+
+bool IsOf(const RunOrigin& checkpoint, const RunOrigin& run) {
+  if (checkpoint.data != run.data) return false;
+  return checkpoint.settings == run.settings ||
+         std::ranges::find(run.earlier, checkpoint.settings) != run.earlier.end();
+}
+
+}  // namespace
+
 std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin, bool of_old_run,
                                                const std::function<void(const std::string&)>& warn) {
   const auto paths = List(folder);
@@ -232,7 +242,7 @@ std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const 
                                      path.filename().string(), kDamaged));
       continue;
     }
-    if (checkpoint.origin ? *checkpoint.origin != origin : !of_old_run) {
+    if (checkpoint.origin ? !IsOf(*checkpoint.origin, origin) : !of_old_run) {
       throw DataError(fmt::format("{}: a checkpoint of another run, or of other data: remove it", path.string()));
     }
     for (const std::string& other : damaged) PutAside(other);

@@ -36,6 +36,8 @@ std::string Quote(const std::string& text) {
   return quoted + '"';
 }
 
+}  // namespace
+
 std::string TomlText(const Scalar& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return Quote(*text);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
@@ -44,8 +46,6 @@ std::string TomlText(const Scalar& value) {
   if (number.find_first_of(".e") == std::string::npos) number += ".0";
   return number;
 }
-
-}  // namespace
 
 std::vector<Config::Section> Config::Sections() {
   return {{"data", data.Fields()},        {"model", model.Fields()},       {"sampler", sampler.Fields()},

@@ -59,7 +59,7 @@ std::string KeptLines(const std::string& path, std::uint64_t updates, Keep keep)
 }
 
 // Writes back the lines of updates up to `updates`, and returns the path.
-const std::string& CutBack(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
+const std::string& CutBack(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, bool extended,
                            RunObserver& observer) {
   std::uint64_t lines_kept = 0;
   std::uint64_t last = 0;
@@ -69,7 +69,8 @@ const std::string& CutBack(const std::string& path, std::uint64_t updates, const
     ++lines_kept;
     return true;
   });
-  if (const std::uint64_t expected = CountLogged(schedule, updates); lines_kept != expected) {
+  // Of a run that was extended, the schedule was another one before.
+  if (const std::uint64_t expected = CountLogged(schedule, updates); lines_kept != expected && !extended) {
     observer.OnWarning(fmt::format("{}: {} lines of the {} up to update {}: what is missing is not made again", path,
                                    lines_kept, expected, updates));
   }
@@ -114,9 +115,9 @@ LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
           static_cast<std::uint64_t>(config.evaluate.every_steps), total};
 }
 
-MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule,
+MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, bool extended,
                          RunObserver& observer)
-    : file_(CutBack(path, updates, schedule, observer)) {}
+    : file_(CutBack(path, updates, schedule, extended, observer)) {}
 
 void MetricsFile::Write(const std::string& line) {
   Do([&] { file_.Append(line); });

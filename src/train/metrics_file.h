@@ -33,8 +33,9 @@ LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total);
 class MetricsFile {
  public:
   // Where lines of updates up to `updates` are missing or damaged, the observer is told. Throws IoError, as all of these
-  // do; its message says that nothing but the latest updates is lost.
-  MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, RunObserver& observer);
+  // do; its message says that nothing but the latest updates is lost. `extended`: the schedule was another one before.
+  MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, bool extended,
+              RunObserver& observer);
 
   void Write(const std::string& line);
   // Before a checkpoint: what is before one is not made again.

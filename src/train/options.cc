@@ -31,8 +31,8 @@ std::vector<Field> TrainOptions::Fields() {
       {"clip_norm", &clip_norm, "gradients longer than this are cut to it; 0: never", natural},
       {"optimizer", MakeChoice(optimizer, {"sgd", "adam"}), "how gradients become steps"},
       {"momentum", &momentum, "share of the last step that is kept; Adam's first decay rate", below_one},
-      {"adam_beta2", &adam_beta2, "Adam's second decay rate", below_one},
-      {"weight_decay", &weight_decay, "W shrinks by learning_rate times this per update", natural},
+      {"adam_beta2", &adam_beta2, "Adam's second decay rate", below_one, "0.99"},
+      {"weight_decay", &weight_decay, "W shrinks by learning_rate times this per update", natural, "0.0001"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,
@@ -53,23 +53,24 @@ std::vector<Field> TrainOptions::Fields() {
        "(1 at most), so that what hardly varies is left alone; mu then starts at the data's means"},
       {"step_size_schedule", MakeChoice(step_size_schedule, {"constant", "cosine"}),
        "the sampler's step size over training: as it is, or to 0 along a cosine"},
-      {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural},
+      {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural, "2"},
       {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
        share},
-      {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural},
+      {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural, "1"},
   };
 }
 
 std::vector<Field> CheckpointOptions::Fields() {
   const Range natural = {.min = 0};
   return {
-      {"every_steps", &every_steps, "updates between checkpoints; 0: by time only", natural},
-      {"every_seconds", &every_seconds, "seconds between checkpoints; 0: by updates only", natural},
-      {"keep", &keep, "how many checkpoints to keep", {.min = 1, .max = 1e6}},
+      {"every_steps", &every_steps, "updates between checkpoints; 0: by time only", natural, "1000"},
+      {"every_seconds", &every_seconds, "seconds between checkpoints; 0: by updates only", natural, "600"},
+      {"keep", &keep, "how many checkpoints to keep", {.min = 1, .max = 1e6}, "5"},
       {"pictures",
        &pictures,
        "pictures of samples from noise that are kept over the run, more of them at its start; 0: none",
-       {.min = 0, .max = 1e4}},
+       {.min = 0, .max = 1e4},
+       "0"},
   };
 }
 

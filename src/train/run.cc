@@ -130,6 +130,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
     LoadCurves();
     origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
     lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
+    origin_->earlier = EarlierSettings(request_.folder);
   }
   CheckData();
   ReadState();
@@ -188,7 +189,7 @@ void Run::GoOn() {
   RemoveLeftovers(PictureFolder(folder));
   RemoveLaterPictures(PictureFolder(folder), trainer_.updates());
   metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
-                        observer_);
+                        !origin_->earlier.empty(), observer_);
   times_file_.emplace(TimesPath(folder), trainer_.updates());
   if (config_.checkpoint.pictures > 0) {
     MakeFolder(PictureFolder(folder));
@@ -247,7 +248,8 @@ bool Run::Train() {
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer_.total_updates(), config_.checkpoint.pictures);
   observer_.OnStart(trainer_, data_.rows());
   saved_ = Clock::now();
-  if (writes_ && !trainer_.done() && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
+  if (writes_ && !trainer_.done() && !Paused())
+    times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
   while (!trainer_.done() && !Paused()) {
     const UpdateMetrics metrics = trainer_.Update(schedule.Logs(trainer_.updates() + 1));
     if (writes_) {

@@ -51,9 +51,15 @@ Config StartedWith(const std::string& folder, const json& manifest) {
 // Data that were moved are the same data: their fingerprint decides.
 bool Moved(const std::string& one, const std::string& other) { return !IsDataName(one) && !IsDataName(other); }
 
+// Whether the run is to go on for more epochs than it was started with.
+bool Extends(const RunRequest& request, const json& manifest) {
+  return request.config.train.epochs > StartedWith(request.folder, manifest).train.epochs;
+}
+
 void CheckSameSettings(const RunRequest& request, const json& manifest) {
   Config ours = request.config;
   Config theirs = StartedWith(request.folder, manifest);
+  if (Extends(request, manifest)) theirs.train.epochs = ours.train.epochs;
   theirs.data.source = ResolveSource(theirs.data.source);
   theirs.checkpoint = ours.checkpoint;
   if (manifest.contains("config") && Moved(ours.data.source, theirs.data.source)) theirs.data.source = ours.data.source;
@@ -82,6 +88,29 @@ std::string Digest(const std::string& contents) {
   Hash hash;
   hash.Add(contents);
   return hash.text();
+}
+
+std::string SettingsDigest(const RunRequest& request, const std::string& init) {
+  // All that decides the bits, where it is not the default: settings of later versions are left out.
+  Config config = request.config;
+  config.data.source = {};
+  Hash settings;
+  settings.Add(request.seed);
+  for (const std::string& difference : Differences(config, {})) settings.Add(difference);
+  if (!init.empty()) settings.Add(init);
+  return settings.text();
+}
+
+// The manifest first: with it, checkpoints of before are those of the run.
+void Extend(const RunRequest& request, json& manifest, const std::string& init, RunObserver& observer) {
+  RunRequest before = request;
+  before.config = StartedWith(request.folder, manifest);
+  manifest["earlier"].push_back(SettingsDigest(before, init));
+  manifest["config"] = ConfigText(request.config);
+  WriteFileAtomically(ManifestPath(request.folder), JsonText(manifest, 2) + "\n");
+  WriteFileAtomically(ConfigPath(request.folder), ConfigText(request.config));
+  observer.OnNote(fmt::format("extended from {} epochs to {}: schedules are now those of the whole",
+                              before.config.train.epochs, request.config.train.epochs));
 }
 
 void CheckSameData(const RunRequest& request, const json& manifest, const Dataset& data, const RunOrigin& origin,
@@ -146,6 +175,8 @@ RunRequest ReadRun(const std::string& folder) {
 RunRequest Resolved(RunRequest request) {
   std::string& source = request.config.data.source;
   source = ResolveSource(source);
+  std::string& held_out = request.config.data.held_out;
+  if (!held_out.empty() && !HeldOutShare(request.config.data)) held_out = ResolveSource(held_out);
   if (!IsUtf8(source)) {
     throw ConfigError(fmt::format("data: source = {}: the name is not UTF-8, as files of settings are: rename it",
                                   JsonText(nlohmann::json(source))));
@@ -175,14 +206,7 @@ RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset
   Hash data_hash;
   data_hash.Add(Fingerprint(data));
   if (held_out != nullptr) data_hash.Add(Fingerprint(*held_out));
-  // All that decides the bits, where it is not the default: settings of later versions are left out.
-  Config config = request.config;
-  config.data.source = {};
-  Hash settings;
-  settings.Add(request.seed);
-  for (const std::string& difference : Differences(config, {})) settings.Add(difference);
-  if (!init.empty()) settings.Add(init);
-  return {data_hash.text(), settings.text()};
+  return {data_hash.text(), SettingsDigest(request, init)};
 }
 
 void CheckFolder(const RunRequest& request) {
@@ -205,6 +229,14 @@ void CheckFolder(const RunRequest& request) {
       folder, part));
 }
 
+std::vector<std::string> EarlierSettings(const std::string& folder) {
+  std::vector<std::string> earlier;
+  for (const json& settings : Child(ReadManifest(folder), "earlier")) {
+    if (settings.is_string()) earlier.push_back(settings);
+  }
+  return earlier;
+}
+
 bool IsOldRun(const std::string& folder) { return Text(Child(ReadManifest(folder), "data"), "fingerprint").empty(); }
 
 std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset& data, const RunOrigin& origin,
@@ -224,9 +256,14 @@ std::unique_ptr<FolderLock> OpenFolder(const RunRequest& request, const Dataset&
     WriteFileAtomically(ManifestPath(folder), Manifest(request, data, origin, init, threads));
     return lock;
   }
-  const json manifest = ReadManifest(folder);
+  json manifest = ReadManifest(folder);
+  const bool longer = Extends(request, manifest);
   CheckSameSettings(request, manifest);
   CheckSameData(request, manifest, data, origin, observer);
+  if (longer) {
+    Extend(request, manifest, init, observer);
+    return lock;
+  }
   if (!Exists(ConfigPath(folder))) WriteFileAtomically(ConfigPath(folder), ConfigText(request.config));
   return lock;
 }

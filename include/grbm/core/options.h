@@ -41,6 +41,7 @@ struct Field {
   std::variant<bool*, std::int64_t*, double*, std::string*, Choice> value;
   std::string_view help;
   Range range = {};
+  std::string_view example = {};  // a value worth trying, as after --set; empty: presets have one, or it is plain
 };
 
 // A value on its way in or out, as files know it.

@@ -30,6 +30,13 @@ class Dataset {
     bool is_16bit = false;  // floats that are pixels of 16 bits, on the scale of 8: 0 to 255
   };
 
+  // What a file says of its values.
+  struct Names {
+    std::vector<std::string> columns;  // one per visible unit, or none
+    std::vector<std::string> labels;   // names of the labels 0, 1, ...; none where labels are plain numbers
+    std::vector<std::string> notes;    // what of the file was left out or taken in a way of its own, for people
+  };
+
   // No rows, no visible units.
   Dataset() = default;
   // `labels`: one per row, or none. Throws DataError where there are no values, labels of another number, or a float
@@ -49,6 +56,10 @@ class Dataset {
   int bits() const { return is_8bit() ? 8 : storage().is_16bit ? 16 : 32; }
   // One per row; empty where unknown.
   std::span<const int> labels() const;
+
+  const Names& names() const;
+  // The same rows, with these names.
+  Dataset WithNames(Names names) const;
 
   // out = these rows, in this order, as floats; out: rows.size() × visible. A row may be asked for more than once.
   void Read(std::span<const Index> rows, MutableMatrix out) const;
@@ -72,6 +83,7 @@ class Dataset {
   std::shared_ptr<const Storage> storage_;
   std::shared_ptr<const std::vector<int>> labels_;
   std::shared_ptr<const std::vector<Index>> selection_;  // null: all
+  std::shared_ptr<const Names> names_;                   // null: none
 };
 
 }  // namespace grbm

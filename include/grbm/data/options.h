@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grbm/core/options.h"
@@ -15,14 +18,20 @@ namespace grbm {
 
 struct DataOptions {
   // "mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes" (made images of 28 × 28 pixels), or the path of an IDX
-  // (maybe gzipped), NPY or CSV file or of a folder of PNG and JPEG images.
+  // (maybe gzipped), NPY, NPZ, HDF5, h5ad, CSV or TSV file or of a folder of PNG and JPEG images, maybe in a folder for
+  // each class.
   std::string source = {};
+  std::string columns = {};
+  std::string label = {};
+  std::string key = {};
+  std::string missing = "NA,N/A,NaN,nan,null,NULL,None,?";
   Standardize standardize = Standardize::kChannel;
   std::int64_t crop = 0;
   std::int64_t resize = 0;
   std::int64_t subset = 0;
   std::int64_t subset_seed = 1;
   std::string split = "train";
+  std::string held_out = {};
   double noise = 0;
 
   // One declaration per field; refers to this object.
@@ -31,7 +40,8 @@ struct DataOptions {
   bool operator==(const DataOptions&) const = default;
 };
 
-// True for the data that are known by a name, "mnist" and the like; any other source is a path.
+// The data that are known by a name, "mnist" and the like; any other source is a path.
+std::span<const std::string_view> DataNames();
 bool IsDataName(const std::string& source);
 // A source that means the same in every folder: a path made absolute; a name as it is.
 std::string ResolveSource(const std::string& source);
@@ -42,7 +52,8 @@ using LoadProgress = std::function<void(Index done, Index total)>;
 // The data that the options name, in their own units. In this order:
 //   split    "mnist", "fashion-mnist": "train", "test" or "all". A folder of images with CelebA's partition file
 //            list_eval_partition.txt in it or beside it: "train", "valid", "test" or "all". Anything else has one part,
-//            "train" or "all".
+//            "train" or "all", and with held_out a part "test": a share of the rows, which "train" is then without, or
+//            other data.
 //   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture
 //            and of strokes: the number of rows, 1000 where it is 0; subset_seed then seeds them.
 //   crop     of images, the centre of crop × crop pixels,
@@ -55,6 +66,11 @@ using LoadProgress = std::function<void(Index done, Index total)>;
 // not valid.
 Dataset LoadDataset(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress = {});
 Dataset LoadDataset(const DataOptions& options);
+
+// True where the data have a part "test": LoadDataset takes that split.
+bool HasTestPart(const DataOptions& options);
+// The share of rows that held_out asks for; nothing where it is a path, or empty. Throws ConfigError for other numbers.
+std::optional<double> HeldOutShare(const DataOptions& options);
 
 // size ascending numbers below `rows`, drawn at random without repetition.
 std::vector<Index> RandomSubset(Index rows, Index size, std::uint64_t seed);

@@ -16,6 +16,14 @@ namespace grbm {
 double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
                              Index unit);
 
+// Mean and standard deviation of p(v_i | v_-i), by the same sum.                                       [math.md (62)]
+struct ConditionalMoments {
+  double mean = 0;
+  double deviation = 0;
+};
+ConditionalMoments MomentsGivenOthers(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
+                                      Index unit);
+
 // Σ_i log p(v_i | v_-i), mean over rows, each from `units` units drawn at random. data: rows × visible, in the model's
 // units, two rows at least.
 Estimate PseudoLikelihood(const VisibleLaw& law, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool);

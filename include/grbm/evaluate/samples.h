@@ -44,8 +44,8 @@ Matrix DrawShown(const ModelFile& file, Index count, std::uint64_t seed, ThreadP
 // At most `limit` rows of data, in random order.
 Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);
 
-// Data of the same law that the model was not trained on: the part "test" of the public data sets where the options name
-// the part "train", other points of a mixture, other strokes. None for other data.
+// Data of the same law that the model was not trained on: the part "test" of the public data sets, and of others what
+// data.held_out says, where the options name the part "train"; other points of a mixture, other strokes. None for other data.
 std::optional<Dataset> LoadHeldOut(const DataOptions& options, ThreadPool& pool);
 
 }  // namespace grbm

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "grbm/train/trainer.h"
 
@@ -13,6 +14,7 @@ namespace grbm {
 struct RunOrigin {
   std::string data;
   std::string settings;
+  std::vector<std::string> earlier = {};  // settings that the run had before it was extended; no part of a checkpoint
 
   bool operator==(const RunOrigin&) const = default;
 };
@@ -34,7 +36,8 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path);
 std::string CheckpointName(std::uint64_t update);
 bool HasCheckpoints(const std::string& folder);
 // The newest one that can be read; none where there are none. Damaged ones are put aside, as NAME.damaged, and told to
-// `warn`. Throws DataError where all are damaged, or where it is of another run than `origin`. Only in runs that older
+// `warn`. Throws DataError where all are damaged, or where it is of another run than `origin`, as it is or
+// was before it was extended. Only in runs that older
 // versions started are files taken that do not tell their origin.
 std::optional<TrainState> ReadNewestCheckpoint(const std::string& folder, const RunOrigin& origin, bool of_old_run,
                                                const std::function<void(const std::string&)>& warn);

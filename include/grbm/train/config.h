@@ -42,6 +42,8 @@ void SetOption(Config& config, std::string_view assignment, std::string_view whe
 // What `a` sets otherwise than `b`, [checkpoint] apart: "section.key=value", as after --set.
 std::vector<std::string> Differences(Config a, Config b);
 
+// A value as it stands in TOML.
+std::string TomlText(const Scalar& value);
 // Every setting as TOML, in a fixed order: parsing it gives the same settings.
 std::string ConfigText(Config config);
 

@@ -61,6 +61,8 @@ class RunObserver {
   virtual void OnUpdate(const UpdateMetrics& /*metrics*/) {}
   virtual void OnCheckpoint(const std::string& /*path*/) {}
   virtual void OnWarning(const std::string& /*text*/) {}
+  // What is worth knowing, and no reason to worry.
+  virtual void OnNote(const std::string& /*text*/) {}
   // Asked after every update; true writes a checkpoint and ends the run early.
   virtual bool ShouldStop() { return false; }
 };
@@ -76,7 +78,8 @@ RunRequest ReadRun(const std::string& folder);
 
 // Trains to the end, or to the pause, or until the observer says stop; true at the end. A folder that holds a run is refused unless
 // `resume` says to go on with it, and settings other than those of [checkpoint] are then refused if they differ, as are
-// data of another fingerprint; the same data may have moved to another path. Runs and checkpoints of versions that kept no
+// data of another fingerprint; but more train.epochs extend a run, finished or not: schedules are then those of the new
+// length, and the manifest keeps digests of the settings of before, which the checkpoints name; the same data may have moved to another path. Runs and checkpoints of versions that kept no
 // fingerprint are resumed where the data have as many rows and columns, with a warning. A folder that holds parts of a run
 // without its manifest is refused. Throws BusyError where another process is at work in the folder.
 //

@@ -1,0 +1,130 @@
+#include "grbm/evaluate/score.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "evaluate/common.h"
+#include "grbm/core/error.h"
+#include "grbm/evaluate/likelihood.h"
+#include "grbm/evaluate/pseudo.h"
+#include "grbm/model/energy.h"
+#include "grbm/model/exact.h"
+#include "grbm/model/quadrature.h"
+
+namespace grbm {
+
+RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
+                    std::optional<double> log_partition, ThreadPool& pool) {
+  const Model& model = law.model;
+  const std::vector<double> energies = MarginalEnergies(model, rows, pool);
+  const Matrix back = VisibleMean(model, HiddenProbabilities(model, rows, pool), pool);
+  const auto count = Size(rows.rows());
+  std::vector<double> free_energy(count);
+  std::vector<double> quadratic(count);
+  std::vector<double> hidden(count);
+  std::vector<double> reconstruction(count);
+  pool.ParallelFor(rows.rows(), [&](Index r) {
+    double squares = 0;
+    double differences = 0;
+    for (std::size_t i = 0; i < Size(rows.cols()); ++i) {
+      const double v = rows.row(r)[i];
+      const double d = v - double{model.mu()[i]};
+      squares += 0.5 * d * d * double{model.inverse_variance()[i]};
+      const double e = v - double{back.row(r)[i]};
+      differences += e * e;
+    }
+    free_energy[Size(r)] = energies[Size(r)] / law.temperature;
+    quadratic[Size(r)] = squares / law.temperature;
+    hidden[Size(r)] = (energies[Size(r)] - squares) / law.temperature;  // (60)
+    reconstruction[Size(r)] = differences / static_cast<double>(rows.cols());
+  });
+  RowScores scores;
+  if (log_partition) {
+    std::vector<double> likelihood(count);  // (61)
+    const double jacobian = LogJacobian(standardization);
+    for (std::size_t r = 0; r < count; ++r) likelihood[r] = -free_energy[r] - *log_partition - jacobian;
+    scores.emplace_back("log_likelihood", std::move(likelihood));
+  }
+  scores.emplace(scores.begin(), "reconstruction", std::move(reconstruction));
+  scores.emplace(scores.begin(), "hidden", std::move(hidden));
+  scores.emplace(scores.begin(), "quadratic", std::move(quadratic));
+  scores.emplace(scores.begin(), "free_energy", std::move(free_energy));
+  return scores;
+}
+
+std::optional<double> ExactLogPartition(const VisibleLaw& law) {
+  if (law.model.visible() <= Quadrature::kMaxVisible) return Quadrature(law).log_partition();
+  if (law.temperature == 1 && law.model.hidden() <= ExactModel::kMaxHidden) {
+    return ExactModel(law.model).log_partition();
+  }
+  return {};
+}
+
+Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool) {
+  const Matrix logits = HiddenLogits(law.model, rows, pool);
+  Matrix deviations(rows.rows(), rows.cols());
+  pool.ParallelFor(rows.rows(), [&](Index r) {
+    for (Index i = 0; i < rows.cols(); ++i) {
+      const ConditionalMoments given = MomentsGivenOthers(law, rows.row(r), logits.row(r), i);
+      deviations.row(r)[Size(i)] = static_cast<float>((double{rows.row(r)[Size(i)]} - given.mean) / given.deviation);
+    }
+  });
+  return deviations;
+}
+
+EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool) {
+  const Model& model = law.model;
+  // What is in doubt of each hidden unit, on average: p (1 - p).
+  const Matrix p = HiddenProbabilities(model, rows, pool);
+  std::vector<double> doubt(Size(model.hidden()));
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (std::size_t j = 0; j < doubt.size(); ++j) {
+      const double on = p.row(r)[j];
+      doubt[j] += on * (1 - on) / static_cast<double>(rows.rows());
+    }
+  }
+  EffectiveCouplings couplings{BasicMatrix<double>(model.visible(), model.visible())};
+  pool.ParallelFor(model.visible(), [&](Index i) {
+    const double scale_i = model.inverse_variance()[Size(i)];
+    for (Index k = 0; k < model.visible(); ++k) {
+      const double scale_k = model.inverse_variance()[Size(k)];
+      double sum = 0;
+      for (std::size_t j = 0; j < doubt.size(); ++j) {
+        sum += doubt[j] * double{model.W().row(i)[j]} * double{model.W().row(k)[j]};
+      }
+      couplings.precision.row(i)[Size(k)] = ((i == k ? scale_i : 0.0) - scale_i * scale_k * sum) / law.temperature;
+    }
+  });
+  return couplings;
+}
+
+BasicMatrix<double> EffectiveCouplings::Couplings() const {
+  BasicMatrix<double> result = precision;
+  for (Index i = 0; i < result.rows(); ++i) {
+    for (Index k = 0; k < result.cols(); ++k) result.row(i)[Size(k)] = i == k ? 0.0 : -precision.row(i)[Size(k)];
+  }
+  return result;
+}
+
+BasicMatrix<double> EffectiveCouplings::PartialCorrelations() const {
+  BasicMatrix<double> result = precision;
+  for (Index i = 0; i < result.rows(); ++i) {
+    if (!(precision.row(i)[Size(i)] > 0)) {
+      throw NumericError(
+          fmt::format("partial correlations: the precision of visible unit {} (counted from 0) is {:.3g}: on average "
+                      "its values lie "
+                      "between modes: take the couplings instead",
+                      i, precision.row(i)[Size(i)]));
+    }
+  }
+  for (Index i = 0; i < result.rows(); ++i) {
+    for (Index k = 0; k < result.cols(); ++k) {
+      const double scale = std::sqrt(precision.row(i)[Size(i)] * precision.row(k)[Size(k)]);
+      result.row(i)[Size(k)] = i == k ? 1.0 : -precision.row(i)[Size(k)] / scale;
+    }
+  }
+  return result;
+}
+
+}  // namespace grbm
