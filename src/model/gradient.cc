@@ -21,7 +21,7 @@ EnergyStatistics::EnergyStatistics(const Model& model, Hidden hidden, Visible vi
     : hidden_(hidden), visible_(visible), sums_(std::make_unique<StateSums>(model)) {}
 EnergyStatistics::~EnergyStatistics() = default;
 
-void EnergyStatistics::Reset(const Model& model, ThreadPool& pool) { sums_->Reset(model, pool); }
+void EnergyStatistics::Reset(const Model& model, ThreadPool&) { sums_->Reset(model); }
 double EnergyStatistics::count() const { return sums_->count(); }
 
 void EnergyStatistics::Add(ConstMatrix v, ConstBitView h, ThreadPool& pool) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace grbm {
 
@@ -43,17 +44,31 @@ StateSums::StateSums(const Model& model)
       offset_(Zeros(model.visible())),
       square_(Zeros(model.visible())) {}
 
-void StateSums::Reset(const Model& model, ThreadPool& pool) {
+void StateSums::Reset(const Model& model) {
   GRBM_CHECK(model.hidden() == outer_.rows() && model.visible() == outer_.cols());
   model_ = &model;
   count_ = 0;
-  ForParts(outer_.values().size(), pool,
-           [&](std::size_t first, std::size_t size) { std::ranges::fill(outer_.values().subspan(first, size), 0.0f); });
+  scale_ = 1;
+  reset_ = true;
   std::ranges::fill(hidden_, 0.0);
   std::ranges::fill(offset_, 0.0);
   std::ranges::fill(square_, 0.0);
   std::ranges::fill(relative_slope_, 0.0);
   std::ranges::fill(absolute_slope_, 0.0);
+}
+
+void StateSums::Settle(ThreadPool& pool) {
+  if (!reset_ && scale_ == 1) return;
+  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
+    for (float& x : outer_.values().subspan(first, size)) x = (reset_ ? 0 : x) * scale_;
+  });
+  reset_ = false;
+  scale_ = 1;
+}
+
+kernels::Sums StateSums::Next(ThreadPool& pool) {
+  if (scale_ != 1) Settle(pool);
+  return std::exchange(reset_, false) ? kernels::Sums::kReplace : kernels::Sums::kAdd;
 }
 
 void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
@@ -65,6 +80,7 @@ void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
 }
 
 void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
+  if (v.rows() == 0) return;
   AddVisible(v, pool);
   if (transposed_.rows() != h.units() || transposed_.units() != h.rows()) transposed_ = BitMatrix(h.units(), h.rows());
   const BitView transposed = transposed_;
@@ -76,15 +92,20 @@ void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
       hidden_[Size(j)] += static_cast<double>(on);
     }
   });
-  ForOuter(v.cols(), h.units(), pool,
-           [&](Index panel, kernels::Rows units) { kernels::AccumulateOuter(transposed, v, panel, units, outer_); });
+  const kernels::Sums sums = Next(pool);
+  ForOuter(v.cols(), h.units(), pool, [&](Index panel, kernels::Rows units) {
+    kernels::AccumulateOuter(transposed, v, panel, units, outer_, sums);
+  });
 }
 
 void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
+  if (v.rows() == 0) return;
   AddVisible(v, pool);
   pool.ParallelFor(p.panels(), [&](Index panel) { kernels::AddColumns(p, panel, hidden_.data() + panel * kPanel); });
-  ForOuter(v.cols(), p.cols(), pool,
-           [&](Index panel, kernels::Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_); });
+  const kernels::Sums sums = Next(pool);
+  ForOuter(v.cols(), p.cols(), pool, [&](Index panel, kernels::Rows units) {
+    kernels::AccumulateProbabilityOuter(p, v, panel, units, outer_, sums);
+  });
 }
 
 void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, double inverse_temperature,
@@ -111,14 +132,17 @@ void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, dou
   add(noise.absolute, absolute_slope_);
 }
 
-void StateSums::Add(const StateSums& other, ThreadPool& pool) {
+void StateSums::Add(StateSums& other, ThreadPool& pool) {
   const auto add = [](auto&& to, const auto& from) {
     std::transform(to.begin(), to.end(), from.begin(), to.begin(), std::plus());
   };
   count_ += other.count_;
+  if (reset_) Settle(pool);
+  other.Settle(pool);
   ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
-    add(outer_.values().subspan(first, size), other.outer_.values().subspan(first, size));
+    kernels::ScaleAndAdd(scale_, other.outer_.values().subspan(first, size), outer_.values().subspan(first, size));
   });
+  scale_ = 1;
   add(hidden_, other.hidden_);
   add(offset_, other.offset_);
   add(square_, other.square_);
@@ -136,9 +160,8 @@ void StateSums::Scale(double factor, ThreadPool& pool) {
     for (auto& x : values) x *= by;
   };
   count_ *= factor;
-  ForParts(outer_.values().size(), pool, [&](std::size_t first, std::size_t size) {
-    scale(outer_.values().subspan(first, size), static_cast<float>(factor));
-  });
+  Settle(pool);
+  scale_ = static_cast<float>(factor);
   scale(hidden_, factor);
   scale(offset_, factor);
   scale(square_, factor);
@@ -159,6 +182,7 @@ std::vector<float> StateSums::MeanHidden() const {
 }
 
 void StateSums::SettleSlopes(ThreadPool& pool) {
+  Settle(pool);
   if (relative_slope_.empty() && absolute_slope_.empty()) return;
   relative_slope_.resize(hidden_.size());
   absolute_slope_.resize(hidden_.size());
@@ -185,16 +209,15 @@ void StateSums::Gradient(double factor, Parameters& gradient, ThreadPool& pool) 
   pool.ParallelFor(outer.panels(), [&](Index panel) {
     double interaction[kPanel] = {};  // Σ v_i Σ_j W_ij h_j
     kernels::AddProducts(weights, outer, panel, interaction);
+    float weights_scale[kPanel] = {};
     for (Index i = panel * kPanel; i < std::min(outer.cols(), (panel + 1) * kPanel); ++i) {
       const std::size_t at = Size(i);
       const double scale = factor / std::exp(double{model_->log_var()[at]});
-      const auto weight = static_cast<float>(scale);
-      const std::span<float> row = gradient.W.row(i);
-      const float* column = outer.line(panel, 0) + i % kPanel;
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] = -column[Size(kPanel) * j] * weight;
+      weights_scale[i % kPanel] = -static_cast<float>(scale);
       gradient.mu[at] = static_cast<float>(-offset_[at] * scale);
       gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square_[at]) * scale);
     }
+    kernels::UnpackTransposed(outer, panel, weights_scale, gradient.W);
   });
   for (std::size_t j = 0; j < gradient.b.size(); ++j) {
     gradient.b[j] = static_cast<float>(-factor * hidden_[j]);

@@ -17,7 +17,7 @@ class StateSums {
   };
 
   explicit StateSums(const Model& model);
-  void Reset(const Model& model, ThreadPool& pool);
+  void Reset(const Model& model);
 
   void Add(kernels::ConstPanelView v, ConstBitView h, ThreadPool& pool);
   void Add(kernels::ConstPanelView v, kernels::ConstPanelView p, ThreadPool& pool);
@@ -26,7 +26,7 @@ class StateSums {
   void AddMeans(kernels::ConstPanelView mean, Noise noise, kernels::ConstPanelView p, double inverse_temperature,
                 ThreadPool& pool);
   // Adds the sums of other states.
-  void Add(const StateSums& other, ThreadPool& pool);
+  void Add(StateSums& other, ThreadPool& pool);
   // As if each state so far had counted `factor` times.
   void Scale(double factor, ThreadPool& pool);
 
@@ -40,12 +40,18 @@ class StateSums {
 
  private:
   void AddVisible(kernels::ConstPanelView v, ThreadPool& pool);
+  // Reset and Scale leave `outer_` as it is, for the next pass over it to do what they ask for. Where there is none:
+  void Settle(ThreadPool& pool);
+  // How products are added to `outer_` next.
+  kernels::Sums Next(ThreadPool& pool);
   // Adds to Σ h vᵀ what is due to the slopes.
   void SettleSlopes(ThreadPool& pool);
 
   const Model* model_;
   double count_ = 0;
-  kernels::Panels outer_;       // Σ h vᵀ, hidden × visible
+  kernels::Panels outer_;       // Σ h vᵀ, hidden × visible, but for what is to be done:
+  bool reset_ = false;          // to be taken for 0,
+  float scale_ = 1;             // to be multiplied
   std::vector<double> hidden_;  // Σ h, padded to whole panels
   std::vector<double> offset_;  // Σ (v - μ), padded
   std::vector<double> square_;  // Σ (v - μ)², padded

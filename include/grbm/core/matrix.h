@@ -194,6 +194,5 @@ void CopyRows(ConstBitView src, BitView dst);
 double MeanSquaredDifference(ConstMatrix a, ConstMatrix b);
 
 bool AllFinite(std::span<const float> values);
-double SumOfSquares(std::span<const float> values);
 
 }  // namespace grbm
