@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "data/column_steps.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -57,7 +58,7 @@ class Parser {
     }
     Matrix values(rows_, static_cast<Index>(columns_));
     std::copy(values_.begin(), values_.end(), values.values().begin());
-    return {std::move(values), {}, path_};
+    return {std::move(values), {}, path_, {}, false, steps_->Warning(path_)};
   }
 
  private:
@@ -108,6 +109,7 @@ class Parser {
 
   void AddRow() {
     if (columns_ == 0) columns_ = cells_.size();
+    if (!steps_) steps_.emplace(static_cast<Index>(columns_));
     for (std::size_t c = 0; c < cells_.size() && c < columns_; ++c) {
       const std::optional<double> value = Number(cells_[c]);
       if (!value) {
@@ -122,6 +124,7 @@ class Parser {
                            Quoted(cells_[c])));
       }
       values_.push_back(number);
+      steps_->Add(c, *value);
     }
     if (cells_.size() != columns_) {
       Refuse(std::min(cells_.size(), columns_) + 1,
@@ -138,6 +141,7 @@ class Parser {
   std::size_t columns_ = 0;
   Index rows_ = 0;
   std::vector<float> values_;
+  std::optional<ColumnSteps> steps_;
 };
 
 }  // namespace

@@ -20,6 +20,7 @@ struct DataInfo {
   double mean = 0;
   double deviation = 0;
   Index constant_units = 0;     // visible units with the same value in every row
+  std::string warning;          // what whoever trains on them should know; mostly empty
   std::map<int, Index> labels;  // how many rows have each; empty where unknown
 };
 
