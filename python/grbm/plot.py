@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _core
+from ._compat import as_array
 
 
 def _axes(ax: Any, width: float = 5.0, height: float = 3.6) -> Any:
@@ -56,7 +57,7 @@ def samples(rows: Any, image_shape: Sequence[int] | None = None, *, model: Any =
     >>> from grbm import plot
     >>> ax = plot.samples(np.random.default_rng(0).normal(size=(9, 16)), image_shape=(4, 4))
     """
-    rows = np.asarray(rows)
+    rows = np.asarray(as_array(rows))
     model = getattr(model, "model_", model)
     if rows.shape[1] == 2 and image_shape is None and getattr(model, "image_shape", None) is None:
         ax = _axes(ax, 4, 4)
@@ -141,7 +142,7 @@ def densities(model: Any, X: Any = None, *, resolution: int = 200, margin: float
     model = getattr(model, "model_", model)
     if model.visible != 2:
         raise ValueError(f"densities: the model has {model.visible} visible units: it takes 2 to draw a density")
-    seen = np.asarray(X if X is not None else model.sample(1000), float)
+    seen = np.asarray(as_array(X) if X is not None else model.sample(1000), float)
     low, high = seen.min(axis=0), seen.max(axis=0)
     pad = margin * (high - low)
     x, y = (np.linspace(a, b, resolution) for a, b in zip(low - pad, high + pad))
