@@ -39,6 +39,7 @@ int Info(const DataOptions& options, const Common& common) {
       {"constant_units", std::int64_t{info.constant_units}}};
   for (const auto& [label, count] : info.labels)
     results.emplace_back(fmt::format("label_{}", label), std::int64_t{count});
+  if (!info.warning.empty()) results.emplace_back("warning", info.warning);
   PrintResults(common, results);
   return 0;
 }

@@ -23,7 +23,7 @@ struct Arguments {
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy"});
   const ModelFile file = OpenModel(a.model);
-  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  const Matrix data = InModelUnits(file, ReadGiven(file, a.data, a.split, a.count), a.data);
   ThreadPool pool(common.threads);
   const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;

@@ -123,7 +123,7 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   return options;
 }
 
-Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
+Matrix ReadGiven(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
   DataOptions options = ModelData(file, source);
   options.split = split;
   options.subset = 0;
@@ -131,6 +131,10 @@ Matrix ReadRows(const ModelFile& file, const std::string& source, const std::str
   const Index rows = limit > 0 ? std::min(limit, data.rows()) : data.rows();
   Matrix values = data.Read(0, rows);
   CheckVisible(file.model, values, source.c_str());
+  return values;
+}
+
+Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source) {
   file.standardization.Apply(values);
   CheckReach(file.model, values, source);
   return values;

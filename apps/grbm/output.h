@@ -38,8 +38,10 @@ void WriteImages(const std::string& path, const ModelFile& file, const std::vect
 // How to read data for a model: the crop and size of the images that it was trained on, and the same subset where these
 // are the very data.
 DataOptions ModelData(const ModelFile& file, const std::string& source);
-// The rows of a data set that fit the model, standardised; at most `limit` of them (0: all).
-Matrix ReadRows(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
+// The rows of a data set that fit the model, in their own units; at most `limit` of them (0: all).
+Matrix ReadGiven(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
+// Rows of their own units in those of the model. `source` opens messages.
+Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source);
 
 // Adds `--set sampler.key=value` and `--set generate.key=value`, which may be repeated.
 void AddSet(Command command, std::vector<std::string>& assignments);

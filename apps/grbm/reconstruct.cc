@@ -45,10 +45,8 @@ Matrix Interleave(const Matrix& first, const Matrix& second, Index columns) {
   return all;
 }
 
-// Writes results in the data's own units; a picture shows the originals above them.
-void WriteBack(const ModelFile& file, Matrix originals, Matrix results, const std::string& out) {
-  file.standardization.Invert(originals);
-  file.standardization.Invert(results);
+// Writes results, in the data's own units; a picture shows the originals above them.
+void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& results, const std::string& out) {
   CheckFinite(file, results, "results");
   if (Ending(out) == ".npy") {
     WriteNpy(out, MakeTensor("", {results.rows(), results.cols()}, results.values()));
@@ -62,12 +60,15 @@ int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy"});
   const ModelFile file = OpenModel(a.model);
   CheckImages(a.out, file);
-  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  const Matrix originals = ReadGiven(file, a.data, a.split, a.count);
+  const Matrix data = InModelUnits(file, originals, a.data);
   ThreadPool pool(common.threads);
   const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
   const BitMatrix h = SampleHidden(file.model, data, draw, pool, LawOf(file.sampler).hidden_temperature());
   const Matrix mean = VisibleMean(file.model, h, pool);
-  WriteBack(file, data, mean, a.out);
+  Matrix results = mean;
+  file.standardization.Invert(results);
+  WriteBack(file, originals, results, a.out);
   PrintResults(common, {{"reconstructions", a.out},
                         {"count", std::int64_t{data.rows()}},
                         {"mean_squared_error", MeanSquaredDifference(data, mean)}});
@@ -75,7 +76,7 @@ int Reconstruct(const Arguments& a, const Common& common) {
 }
 
 // 1 where a unit is known. As rows of one image: a file with one row, or as many rows as the data.
-std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
+std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& path) {
   DataOptions options;
   options.source = path;
   options.split = "all";
@@ -84,9 +85,9 @@ std::vector<bool> ReadMask(const ModelFile& file, const std::string& path) {
     throw DataError(fmt::format("--mask {}: {} values, but the model has {} visible units: they must be as many", path,
                                 mask.visible() * mask.rows(), file.model.visible()));
   }
-  std::vector<bool> known;
+  std::vector<std::uint8_t> known;
   const Matrix values = mask.ReadAll();
-  for (const float v : values.values()) known.push_back(v != 0);
+  for (const float v : values.values()) known.push_back(v != 0 ? 1 : 0);
   return known;
 }
 
@@ -109,16 +110,21 @@ int RunInpaint(const Arguments& a, const Common& common) {
   }
   CheckImages(a.out, file);
   WarnUnstable(file);
-  const std::vector<bool> known = ReadMask(file, a.mask);
-  const Matrix data = ReadRows(file, a.data, a.split, a.count);
+  const std::vector<std::uint8_t> mask = ReadMask(file, a.mask);
+  const Matrix originals = ReadGiven(file, a.data, a.split, a.count);
+  const Matrix data = InModelUnits(file, originals, a.data);
+  const MatrixView<const std::uint8_t> known(mask.data(), data.rows(), data.cols(), 0);
   ThreadPool pool(common.threads);
-  const Matrix results = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
-  WriteBack(file, data, results, a.out);
+  const Matrix filled = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
+  Matrix results = filled;
+  file.standardization.Invert(results);
+  PutBack(originals, known, results);
+  WriteBack(file, originals, results, a.out);
   PrintResults(common, {{"inpainted", a.out},
                         {"count", std::int64_t{data.rows()}},
-                        {"known_units", static_cast<std::int64_t>(std::ranges::count(known, true))},
+                        {"known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1))},
                         {"final", FinalText(file)},
-                        {"mean_squared_error", MeanSquaredDifference(data, results)}});
+                        {"mean_squared_error", MeanSquaredDifference(data, filled)}});
   return 0;
 }
 

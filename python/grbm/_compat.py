@@ -17,22 +17,31 @@ except ImportError:
 _FINITE = "ensure_all_finite" if "ensure_all_finite" in inspect.signature(check_array).parameters else "force_all_finite"
 
 
-def _as_array(X: Any) -> Any:
+def as_array(X: Any) -> Any:
     """Objects that offer their memory by DLPack alone become arrays without a copy; all else is for check_array."""
     if hasattr(X, "detach"):  # PyTorch's tensors that take part in a gradient refuse to be arrays
         X = X.detach()
     if hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         return np.from_dlpack(X)
+    if np.ma.is_masked(X):
+        raise ValueError("Input X contains masked values: fill them in, or leave their rows out")
+    if getattr(getattr(X, "dtype", None), "kind", "f") in ("M", "m", "V"):
+        raise ValueError(f"Input X has dtype {X.dtype}: expected are numbers")
     return X
 
 
 def validate_rows(estimator: Any, X: Any, reset: bool, allow_nan: bool = False) -> np.ndarray:
-    """X as C-contiguous float32 or uint8, which are not copied, with the number and the names of features checked."""
-    checks: dict[str, Any] = {"dtype": [np.float32, np.uint8], "order": "C", _FINITE: "allow-nan" if allow_nan else True}
-    X = _as_array(X)
+    """X as C-contiguous float32 or uint8, which are not copied, or float64, with the number and the names of features checked."""
+    checks: dict[str, Any] = {"dtype": [np.float64, np.float32, np.uint8], "order": "C", _FINITE: "allow-nan" if allow_nan else True}
+    X = as_array(X)
     if _validate_data is not None:
-        return _validate_data(estimator, X, reset=reset, **checks)
-    return estimator._validate_data(X, reset=reset, **checks)
+        X = _validate_data(estimator, X, reset=reset, **checks)
+    else:
+        X = estimator._validate_data(X, reset=reset, **checks)
+    largest = np.finfo(np.float32).max
+    if X.dtype == np.float64 and not (np.nanmin(X, initial=0) >= -largest and np.nanmax(X, initial=0) <= largest):
+        raise ValueError("Input X contains infinity or a value too large for dtype('float32').")
+    return X
 
 
 class TagsMixin:

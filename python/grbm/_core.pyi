@@ -63,6 +63,9 @@ class Dataset:
     @property
     def visible(self) -> int:
         """How many values a row has."""
+    @property
+    def warning(self) -> str:
+        """What whoever trains on them should know; mostly empty."""
 
 class Estimate:
     """A number and its standard error: NaN where unknown, 0 where exact."""
@@ -204,7 +207,7 @@ class Trainer:
         """The model as it is now."""
     def restore(self, state: TrainState) -> None:
         """Goes on from there."""
-    def run(self, most: int = 0, on_update: Optional[Callable[[str], Any]] = None, on_warning: Optional[Callable[[str], None]] = None) -> bool:
+    def run(self, most: int = 0, on_update: Optional[Callable[[str], Any]] = None, on_warning: Optional[Callable[[str], Any]] = None) -> bool:
         """Makes updates, at most so many (0: to the end). on_update is given a line of metrics.jsonl after each, and ends the run where it"""
     def state(self) -> TrainState:
         """All that a trainer needs to go on."""
@@ -251,19 +254,19 @@ def ess_mean(draws: ArrayLike) -> Any:
 def ess_tail(draws: ArrayLike) -> Any:
     """Of its tails."""
 
-def fetch(name: str, progress: Optional[Callable[[str], None]] = None) -> None:
+def fetch(name: str, progress: Optional[Callable[[str], Any]] = None) -> None:
     """Gets "mnist" or "fashion-mnist" where Dataset.load finds them; what is there and right stays as it is."""
 
 def frechet(a: ArrayLike, b: ArrayLike) -> Tuple[float, bool]:
     """The distance, and whether a covariance is singular."""
 
-def judge(model: Model, data: Dataset, held_out: Optional[Dataset], metrics: Sequence[str], samples: int, rows: int, chains: int, temperatures: int, classifier: str, seed: int, threads: int, progress: Optional[Callable[[str, int, int], None]]) -> str:
+def judge(model: Model, data: Dataset, held_out: Optional[Dataset], metrics: Sequence[str], samples: int, rows: int, chains: int, temperatures: int, classifier: str, seed: int, threads: int, progress: Optional[Callable[[str, int, int], Any]]) -> str:
     """The judgements of `grbm evaluate`, as the text of a JSON object."""
 
 def kernel(a: ArrayLike, b: ArrayLike, subset_size: int) -> Tuple[float, float]:
     """The distance and its standard error."""
 
-def log_partition(model: Model, chains: int = 100, temperatures: int = 1000, seed: int = 1, threads: int = 0, progress: Optional[Callable[[str, int, int], None]] = None) -> Partition:
+def log_partition(model: Model, chains: int = 100, temperatures: int = 1000, seed: int = 1, threads: int = 0, progress: Optional[Callable[[str, int, int], Any]] = None) -> Partition:
     """log Z of the model's law: exact up to 20 hidden or 2 visible units, otherwise by annealed importance sampling, from a"""
 
 def metrics() -> Dict[str, str]:
@@ -284,5 +287,5 @@ def row_log_likelihoods(model: Model, X: ArrayLike, log_partition: float, thread
 def split_rhat(draws: ArrayLike) -> Any:
     """R̂ of draws [chain, draw, ...]."""
 
-def train_in_folder(config: Config, folder: str, seed: int = 1, resume: bool = False, threads: int = 0, on_update: Optional[Callable[[str], Any]] = None, on_warning: Optional[Callable[[str], None]] = None) -> bool:
+def train_in_folder(config: Config, folder: str, seed: int = 1, resume: bool = False, threads: int = 0, on_update: Optional[Callable[[str], Any]] = None, on_warning: Optional[Callable[[str], Any]] = None) -> bool:
     """A run in a folder, as `grbm train` makes it; true at its end."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -13,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._compat import TagsMixin, validate_rows
+from ._compat import TagsMixin, as_array, validate_rows
 from ._html import fitted_html
 from .samplers import Sampler
 from .training import Callback, as_config, history_of, run_trainer
@@ -79,7 +80,8 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
     - `n_jobs`: threads; None and -1: all cores. Results have the same bits for any number
     - `verbose`: whether to show a progress bar
 
-    Rows are taken as float32 or uint8 without a copy, if they are contiguous, and as a float32 copy otherwise.
+    Rows are taken as float32 or uint8 without a copy, if they are contiguous, and as a float32 copy otherwise: where that loses
+    differences between the values of a column, there is a warning.
 
     After fitting, model_ is the grbm.Model, history_ its curves over training, n_updates_ the number of updates made.
 
@@ -264,8 +266,9 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         1
         """
         config = self.config()
-        data = self._dataset(X, reset=True)
-        trainer = self._trainer(config, data, seed_of(self.random_state))
+        with self._features_kept():
+            data = self._dataset(X, reset=True)
+            trainer = self._trainer(config, data, seed_of(self.random_state))
         try:
             run_trainer(trainer, self.callbacks or (), bool(self.verbose))
         finally:
@@ -319,7 +322,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         (1, 3)
         """
         check_is_fitted(self, "model_")
-        return self.model_.decode(np.asarray(X), packed=self._packed(), threads=threads_of(self.n_jobs))
+        return self.model_.decode(X, packed=self._packed(), threads=threads_of(self.n_jobs))
 
     def sample(
         self, n: int = 1, steps: int | None = None, return_chain: bool = False, *, every: int = 1, random_state: Any = None
@@ -356,8 +359,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         3.0
         """
         X = self._rows(X, allow_nan=True)
-        known = np.ascontiguousarray(np.asarray(mask, dtype=bool), np.uint8)
-        return self.model_.inpaint(X, known, steps, self._draw_seed(random_state), threads_of(self.n_jobs))
+        return self.model_.inpaint(X, as_array(mask), steps, self._draw_seed(random_state), threads_of(self.n_jobs))
 
     def log_partition(self) -> _core.Partition:
         """log Z of the model: computed when it is first asked for, and kept.
@@ -414,7 +416,25 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         return validate_rows(self, X, reset=False, allow_nan=allow_nan)
 
     def _dataset(self, X: Any, reset: bool) -> _core.Dataset:
-        return _core.Dataset(validate_rows(self, X, reset=reset), image_shape=self.image_shape)
+        data = _core.Dataset(validate_rows(self, X, reset=reset), image_shape=self.image_shape)
+        if data.warning:
+            warnings.warn(data.warning, RuntimeWarning, stacklevel=3)
+        return data
+
+    @contextmanager
+    def _features_kept(self) -> Iterator[None]:
+        """What fails within leaves the features of the data that the model, if there is one, was trained on."""
+        names = ("n_features_in_", "feature_names_in_")
+        before = {name: getattr(self, name) for name in names if hasattr(self, name)}
+        try:
+            yield
+        except BaseException:
+            for name in names:
+                if name in before:
+                    setattr(self, name, before[name])
+                elif hasattr(self, name):
+                    delattr(self, name)
+            raise
 
     def _draw_seed(self, random_state: Any) -> int:
         return seed_of(self.random_state if random_state is None else random_state)

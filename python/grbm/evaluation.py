@@ -6,9 +6,8 @@ import json
 import warnings
 from typing import Any, Callable, NamedTuple, Sequence
 
-import numpy as np
-
 from . import _core
+from ._compat import as_array
 
 Rows = Any  # an array of rows, or a Dataset
 ProgressFunction = Callable[[str, int, int], None]
@@ -31,7 +30,7 @@ class LogLikelihood(NamedTuple):
 def _dataset(rows: Rows, model: _core.Model) -> _core.Dataset:
     if isinstance(rows, _core.Dataset):
         return rows
-    return _core.Dataset(np.asarray(rows), image_shape=model.image_shape)
+    return _core.Dataset(rows, image_shape=model.image_shape)
 
 
 def evaluate(
@@ -133,6 +132,7 @@ def kernel_distance(a: Any, b: Any, subset_size: int = 1000) -> tuple[float, flo
     >>> near[0] < far[0]
     True
     """
+    a, b = as_array(a), as_array(b)
     return _core.kernel(a, b, min(subset_size, len(a), len(b)))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from . import _core
+from ._compat import as_array
 
 
 def _axes(ax: Any, width: float = 5.0, height: float = 3.6) -> Any:
@@ -68,7 +69,7 @@ def samples(rows: Any, image_shape: Sequence[int] | None = None, *, model: Any =
     >>> from grbm import plot
     >>> ax = plot.samples(np.random.default_rng(0).normal(size=(9, 16)), image_shape=(4, 4))
     """
-    rows = np.asarray(rows)
+    rows = np.asarray(as_array(rows))
     model = getattr(model, "model_", model)
     if rows.shape[1] == 2 and image_shape is None and getattr(model, "image_shape", None) is None:
         ax = _axes(ax, 4, 4)
@@ -165,7 +166,7 @@ def densities(
     rows = list(X) if several and isinstance(X, (list, tuple)) else [X] * len(models)
     if len(rows) != len(models):
         raise ValueError(f"densities: {len(rows)} arrays of rows for {len(models)} models: give one for each, or one for all")
-    seen = [np.asarray(given if given is not None else each.sample(1000), float) for given, each in zip(rows, models)]
+    seen = [np.asarray(as_array(given) if given is not None else each.sample(1000), float) for given, each in zip(rows, models)]
     low, high = np.concatenate(seen).min(axis=0), np.concatenate(seen).max(axis=0)
     pad = margin * (high - low)
     x, y = (np.linspace(a, b, resolution) for a, b in zip(low - pad, high + pad))

@@ -127,7 +127,9 @@ def train(
     if data is None:
         data = _core.Dataset.of(config, threads)
     elif not isinstance(data, _core.Dataset):
-        data = _core.Dataset(np.asarray(data))
+        data = _core.Dataset(data)
+    if data.warning:
+        warnings.warn(data.warning, RuntimeWarning, stacklevel=2)
     step = None if sampler is None else sampler.hook(seed)
     trainer = _core.Trainer(config, data, seed, threads, step)
     finished = run_trainer(trainer, callbacks, progress)

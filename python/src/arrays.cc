@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "data/column_steps.h"
+#include "gil.h"
 #include "grbm/core/error.h"
 
 namespace grbm::python {
@@ -38,9 +40,24 @@ auto Own(Container values, std::vector<Index> shape) {
 // What a data set keeps of Python: released with the GIL held, whatever thread lets go of it last.
 std::shared_ptr<const void> KeepAlive(const py::object& object) {
   return {object.ptr(), [kept = new py::object(object)](const void*) {
-            const py::gil_scoped_acquire acquire;
+            const Gil gil;
             delete kept;
           }};
+}
+
+// Of numbers that tell more apart than floats do.
+std::string LossWarning(const py::array& rows, const std::string& source) {
+  const char kind = rows.dtype().kind();
+  if ((kind != 'f' && kind != 'i' && kind != 'u') || rows.itemsize() < (kind == 'f' ? 8 : 4)) return {};
+  ColumnSteps steps(rows.shape(1));
+  constexpr py::ssize_t kRowsAtOnce = 4096;
+  for (py::ssize_t first = 0; first < rows.shape(0); first += kRowsAtOnce) {
+    const auto block = DoubleArray::ensure(rows[py::slice(first, first + kRowsAtOnce, 1)]);
+    if (!block) return {};
+    const auto width = static_cast<std::size_t>(block.shape(1));
+    for (py::ssize_t r = 0; r < block.shape(0); ++r) steps.Add(std::span(block.data(r, 0), width));
+  }
+  return steps.Warning(source);
 }
 
 }  // namespace
@@ -139,22 +156,29 @@ ShapeTuple ShapeTupleOf(const ImageShape& shape) {
 
 py::array ArrayOf(const py::object& object) {
   py::object given = object;
-  if (py::hasattr(object, "__dlpack__") && !py::hasattr(object, "__array__")) {
-    given = py::module_::import("numpy").attr("from_dlpack")(object);
+  if (py::hasattr(given, "detach")) given = given.attr("detach")();  // PyTorch's, which take part in a gradient
+  if (py::hasattr(given, "__dlpack__") && !py::hasattr(given, "__array__")) {
+    given = py::module_::import("numpy").attr("from_dlpack")(given);
   }
   auto array = py::array::ensure(given);
   if (!array) throw DataError("could not convert the given object to an array");
   return array;
 }
 
+bool HoldsNumbers(const py::array& array) {
+  return std::string_view("biufO").find(array.dtype().kind()) != std::string_view::npos;
+}
+
 Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source) {
   const py::array rows = ArrayOf(given);
   CheckDimensions(rows, 2, source.c_str());
+  if (!HoldsNumbers(rows)) throw DataError(source + ": expected is an array of real numbers");
   const bool is_8bit = py::isinstance<py::array_t<std::uint8_t>>(rows);
   const py::array kept = is_8bit ? py::array(ByteArray::ensure(rows)) : py::array(FloatArray::ensure(rows));
   if (!kept) throw DataError(source + ": could not convert it to an array of numbers");
   Dataset::Storage storage{KeepAlive(kept), kept.data(), is_8bit, kept.shape(0), kept.shape(1), shape, source};
-  const py::gil_scoped_release release;
+  storage.warning = LossWarning(rows, source);
+  const GilReleased released;
   return Dataset(std::move(storage));
 }
 

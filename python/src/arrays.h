@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -20,9 +21,26 @@ namespace grbm::python {
 
 namespace py = pybind11;
 
-using FloatArray = py::array_t<float, py::array::c_style | py::array::forcecast>;
-using DoubleArray = py::array_t<double, py::array::c_style | py::array::forcecast>;
-using ByteArray = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+// Any object that can be an array, or offers its memory by DLPack. Throws DataError for others.
+py::array ArrayOf(const py::object& object);
+
+// Real numbers, or objects that may be some: no text, times or records, nor complex numbers, of which a part would be lost.
+bool HoldsNumbers(const py::array& array);
+
+// A contiguous array of numbers of one type, from whatever ArrayOf takes.
+template <typename Number>
+class ArrayFrom : public py::array_t<Number, py::array::c_style | py::array::forcecast> {
+ public:
+  using Base = py::array_t<Number, py::array::c_style | py::array::forcecast>;
+  ArrayFrom() = default;
+  explicit ArrayFrom(Base numbers) : Base(std::move(numbers)) {}
+  explicit ArrayFrom(const py::object& given) : Base(ArrayOf(given)) {}
+  // Without an array where the numbers cannot be converted.
+  static ArrayFrom ensure(const py::handle& given) { return ArrayFrom(Base::ensure(given)); }
+};
+using FloatArray = ArrayFrom<float>;
+using DoubleArray = ArrayFrom<double>;
+using ByteArray = ArrayFrom<std::uint8_t>;
 using ShapeTuple = std::optional<std::vector<Index>>;
 
 // Rows of floats. Throws DataError, opened by `what`, unless there are two dimensions. The array must outlive the view.
@@ -46,11 +64,34 @@ py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shap
 ImageShape ShapeOf(const ShapeTuple& shape);
 ShapeTuple ShapeTupleOf(const ImageShape& shape);
 
-// Any object that can be an array, or offers its memory by DLPack. Throws DataError for others.
-py::array ArrayOf(const py::object& object);
-
 // Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.
 // Throws DataError for other dimensions and for numbers that are not finite.
 Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source);
 
 }  // namespace grbm::python
+
+namespace pybind11::detail {
+
+template <typename Number>
+struct ArrayCaster {
+  using Array = grbm::python::ArrayFrom<Number>;
+  PYBIND11_TYPE_CASTER(Array, const_name("numpy.ndarray[") + npy_format_descriptor<Number>::name + const_name("]"));
+
+  bool load(handle source, bool) {
+    try {
+      const auto given = grbm::python::ArrayOf(reinterpret_borrow<object>(source));
+      if (!grbm::python::HoldsNumbers(given)) return false;
+      value = Array::ensure(given);
+    } catch (const error_already_set&) {
+      return false;
+    }
+    return static_cast<bool>(value);
+  }
+  static handle cast(const handle& array, return_value_policy, handle) { return array.inc_ref(); }
+};
+template <>
+struct type_caster<grbm::python::FloatArray> : ArrayCaster<float> {};
+template <>
+struct type_caster<grbm::python::DoubleArray> : ArrayCaster<double> {};
+
+}  // namespace pybind11::detail

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "grbm/core/error.h"
 #include "grbm/core/options.h"
 #include "grbm/store/model_file.h"
 
@@ -18,6 +19,8 @@ namespace grbm::python {
 namespace py = pybind11;
 
 void BindErrors(py::module_& m);
+// Raises grbm.DataError; with the GIL.
+[[noreturn]] void RaiseDataError(const char* what);
 void BindConfig(py::module_& m);
 void BindData(py::module_& m);
 // The class first, so that the signatures of others can name it.
@@ -31,6 +34,21 @@ void SetFields(std::span<const Field> fields, const py::dict& values, const std:
 py::dict FieldValues(std::span<const Field> fields);
 void SetField(const Field& field, const py::handle& value, const std::string& where);
 py::object FieldValue(const Field& field);
+
+// A reader of a pickle's state: what cannot be read throws DataError, opened by `what`.
+template <typename Read>
+auto FromPickle(const char* what, const Read& read) {
+  return [what, read](const py::tuple& state) {
+    const auto damaged = [&] { return DataError(std::string(what) + ": a damaged pickle, or one of another version"); };
+    try {
+      return read(state);
+    } catch (const py::cast_error&) {
+      throw damaged();
+    } catch (const py::error_already_set&) {
+      throw damaged();
+    }
+  };
+}
 
 // `file` with settings of the sampler other than its own. Throws ConfigError where they are wrong or make more units diverge
 // than its own do.

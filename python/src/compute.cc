@@ -1,7 +1,5 @@
 #include "compute.h"
 
-#include <pybind11/functional.h>
-
 namespace grbm::python {
 
 namespace {
@@ -22,7 +20,7 @@ void Signals::Check() {
   const auto now = std::chrono::steady_clock::now();
   if (now - looked_ < kEvery) return;
   looked_ = now;
-  const py::gil_scoped_acquire acquire;
+  const Gil gil;
   if (PyErr_CheckSignals() == 0) return;
   raised_ = std::make_exception_ptr(py::error_already_set());
   stopped_ = true;
@@ -33,7 +31,7 @@ EvaluationProgress Progress(Signals& signals, const ProgressCallback& callback) 
   return [&signals, &callback](std::string_view part, Index done, Index total) {
     signals.Check();
     if (!callback) return;
-    const py::gil_scoped_acquire acquire;
+    const Gil gil;
     (*callback)(std::string(part), done, total);
   };
 }

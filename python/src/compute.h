@@ -6,12 +6,12 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "gil.h"
 #include "grbm/core/parallel.h"
 #include "grbm/evaluate/estimate.h"
 #include "grbm/sampler/sampler.h"
@@ -43,7 +43,7 @@ class Signals {
 template <typename Compute>
 auto WithoutGil(const Compute& compute) {
   Signals signals;
-  const py::gil_scoped_release release;
+  const GilReleased released;
   try {
     return compute(signals);
   } catch (const Signals::Stopped&) {
@@ -51,12 +51,22 @@ auto WithoutGil(const Compute& compute) {
   }
 }
 
+// The result of compute(pool, signals), made without the GIL on so many threads. A signal ends it before the next body that
+// the pool is given: for computations that leave nothing behind.
+template <typename Compute>
+auto OnPool(int threads, const Compute& compute) {
+  return WithoutGil([&](Signals& signals) {
+    ThreadPool pool(threads, [&signals] { signals.Check(); });
+    return compute(pool, signals);
+  });
+}
+
 inline SamplerHooks Hooks(Signals& signals) {
   return {.before_step = [&signals] { signals.Check(); }};
 }
 
 // Tells `callback(part, done, total)`, where there is one, and looks for signals.
-using ProgressCallback = std::optional<std::function<void(std::string, Index, Index)>>;
+using ProgressCallback = std::optional<Callback<std::string, Index, Index>>;
 EvaluationProgress Progress(Signals& signals, const ProgressCallback& callback);
 
 }  // namespace grbm::python

@@ -1,8 +1,5 @@
 // Data sets.
-#include <pybind11/functional.h>
-
 #include <cstring>
-#include <functional>
 #include <optional>
 
 #include "arrays.h"
@@ -17,8 +14,7 @@ namespace grbm::python {
 namespace {
 
 Dataset Load(const DataOptions& options, int threads) {
-  return WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     return LoadDataset(options, pool, [&](Index, Index) { signals.Check(); });
   });
 }
@@ -83,6 +79,7 @@ Dataset('gmm-iso', 1000 rows of 2 values)
             return py::array_t<int>(std::ssize(d.labels()), d.labels().data());
           },
           "One per row; None where unknown.")
+      .def_property_readonly("warning", &Dataset::warning, "What whoever trains on them should know; mostly empty.")
       .def_property_readonly("values", &Values, "All rows, as a new array of unsigned bytes or of floats.")
       .def("__len__", &Dataset::rows)
       .def("__repr__", [](const Dataset& d) {
@@ -91,12 +88,12 @@ Dataset('gmm-iso', 1000 rows of 2 values)
 
   m.def(
       "fetch",
-      [](const std::string& name, const std::optional<std::function<void(std::string)>>& progress) {
+      [](const std::string& name, const std::optional<Callback<std::string>>& progress) {
         WithoutGil([&](Signals& signals) {
           FetchDataset(name, DefaultCacheDir(), [&](const std::string& line) {
             signals.Check();
             if (!progress) return;
-            const py::gil_scoped_acquire acquire;
+            const Gil gil;
             (*progress)(line);
           });
           return true;

@@ -30,6 +30,11 @@ Exceptions exceptions;
 
 }  // namespace
 
+void RaiseDataError(const char* what) {
+  PyErr_SetString(exceptions.data, what);
+  throw py::error_already_set();
+}
+
 void BindErrors(py::module_& m) {
   const auto base = [](PyObject* type) { return py::reinterpret_borrow<py::object>(type); };
   exceptions.error =

@@ -1,6 +1,5 @@
 // Judgements of models and of samples.
 #include <fmt/core.h>
-#include <pybind11/functional.h>
 
 #include <algorithm>
 #include <array>
@@ -33,8 +32,7 @@ PartitionFunction Partition(const ModelFile& file, const AisOptions& options, in
   if (options.chains < 2 || options.temperatures < 1) {
     throw ConfigError("annealing: at least 2 chains and 1 temperature are needed");
   }
-  return WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Chains chains = NoiseChains(file.model, options.chains, options.seed, pool);
     Sampler sampler(file.model, file.sampler, pool, OnUnstable::kAllow, Hooks(signals));
     sampler.Run(chains, {.seed = options.seed});
@@ -44,8 +42,7 @@ PartitionFunction Partition(const ModelFile& file, const AisOptions& options, in
 
 std::vector<double> RowLikelihoods(const ModelFile& file, const FloatArray& rows, double log_partition, int threads) {
   const ConstMatrix view = RowsOf(rows, "X");
-  return WithoutGil([&](Signals&) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
     CheckVisible(file.model, view, "X");
     return LogLikelihoods(file.law(), file.standardization, view, log_partition, pool);
   });
@@ -55,8 +52,7 @@ std::string Judge(const ModelFile& file, const Dataset& data, const std::optiona
                   const std::vector<std::string>& metrics, Index samples, Index rows, Index chains,
                   std::int64_t temperatures, const std::string& classifier, std::uint64_t seed, int threads,
                   const ProgressCallback& progress) {
-  return WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     EvaluationRequest request{.file = file, .data = data, .held_out = held_out};
     request.samples = samples;
     request.rows = rows;
@@ -72,12 +68,12 @@ std::string Judge(const ModelFile& file, const Dataset& data, const std::optiona
 std::pair<double, bool> FrechetOf(const FloatArray& a, const FloatArray& b) {
   const ConstMatrix first = RowsOf(a, "a");
   const ConstMatrix second = RowsOf(b, "b");
-  const FrechetDistance distance = WithoutGil([&](Signals&) {
+  const FrechetDistance distance = WithoutGil([&](Signals& signals) {
     FeatureMoments m(first.cols());
     FeatureMoments n(second.cols());
     m.Add(first);
     n.Add(second);
-    return Frechet(m, n);
+    return Frechet(m, n, [&] { signals.Check(); });
   });
   return {distance.distance, distance.rank_deficient};
 }
@@ -85,7 +81,8 @@ std::pair<double, bool> FrechetOf(const FloatArray& a, const FloatArray& b) {
 std::pair<double, double> KernelOf(const FloatArray& a, const FloatArray& b, Index subset_size) {
   const ConstMatrix first = RowsOf(a, "a");
   const ConstMatrix second = RowsOf(b, "b");
-  const KernelDistance distance = WithoutGil([&](Signals&) { return Kernel(first, second, subset_size); });
+  const KernelDistance distance =
+      WithoutGil([&](Signals& signals) { return Kernel(first, second, subset_size, [&] { signals.Check(); }); });
   return {distance.distance, distance.standard_error};
 }
 
@@ -101,8 +98,7 @@ QuickDistance QuickOf(const FloatArray& data, const FloatArray& samples, const S
   };
   check(rows, "data");
   check(drawn, "samples");
-  return WithoutGil([&](Signals&) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
     const QuickFeatures features(rows, shape, pool);
     return QuickDistances(features(rows, pool), features(drawn, pool));
   });
@@ -173,7 +169,7 @@ void BindEvaluate(py::module_& m) {
             return py::make_tuple(static_cast<int>(z.method), z.log_partition.value, z.log_partition.error, wide,
                                   z.low(), z.high());
           },
-          [](const py::tuple& t) {
+          FromPickle("log Z", [](const py::tuple& t) {
             const int method = t.size() == 6 ? t[0].cast<int>() : -1;
             if (method < 0 || method > static_cast<int>(PartitionMethod::kAnnealing)) {
               throw DataError("log Z: a pickle of another version");
@@ -187,7 +183,7 @@ void BindEvaluate(py::module_& m) {
               z.annealing->upper = {t[5].cast<double>(), 0};
             }
             return z;
-          }));
+          })));
 
   m.def(
       "log_partition",

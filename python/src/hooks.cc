@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "arrays.h"
+#include "bindings.h"
 #include "grbm/core/error.h"
 
 namespace grbm::python {
@@ -14,11 +15,10 @@ namespace {
 
 void TakeStep(const py::function& step, const ModelFile& like, const Model& model, Chains& chains,
               std::uint64_t number) {
-  const py::gil_scoped_acquire acquire;
   ModelFile file = like;
   file.model = model;
-  const py::object made =
-      step(std::make_shared<ModelFile>(std::move(file)), ToArray(chains.visible), ToBytes(chains.hidden), number);
+  const py::object made = CallPython(step, py::make_tuple(std::make_shared<ModelFile>(std::move(file)),
+                                                          ToArray(chains.visible), ToBytes(chains.hidden), number));
   if (!py::isinstance<py::tuple>(made) || py::len(made) != 2) {
     throw DataError("sampler: step() must return a pair: visible and hidden states");
   }
@@ -44,7 +44,13 @@ SamplerHooks Hooks(Signals& signals, const PythonStep& step, const ModelFile& li
   SamplerHooks hooks = {.before_step = [&signals] { signals.Check(); }};
   if (step) {
     hooks.step = [&step, &like](const Model& model, Chains& chains, std::uint64_t number) {
-      TakeStep(*step, like, model, chains, number);
+      const Gil gil;
+      try {
+        Survive([&] { TakeStep(*step, like, model, chains, number); });
+      } catch (const DataError& error) {
+        // As Python's own: training would take the library's for chains that diverged.
+        RaiseDataError(error.what());
+      }
     };
   }
   return hooks;

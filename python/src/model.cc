@@ -57,13 +57,13 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
 bool IsNpz(const std::string& path) { return std::filesystem::path(path).extension() == ".npz"; }
 
 std::shared_ptr<ModelFile> Load(const std::filesystem::path& given) {
-  const py::gil_scoped_release release;
+  const GilReleased released;
   const std::string path = given.string();
   return std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
 }
 
 void Save(const ModelFile& file, const std::filesystem::path& given) {
-  const py::gil_scoped_release release;
+  const GilReleased released;
   const std::string path = given.string();
   if (IsNpz(path)) {
     ExportNpz(path, file);
@@ -95,10 +95,7 @@ ThreadPool& CheckedPool(ThreadPool& pool, const Model& model, ConstMatrix v) {
 template <typename Function>
 auto OfVisible(const ModelFile& file, const FloatArray& v, int threads, const Function& f) {
   const ConstMatrix rows = RowsOf(v, "v");
-  return WithoutGil([&](Signals&) {
-    ThreadPool pool(threads);
-    return f(rows, CheckedPool(pool, file.model, rows));
-  });
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) { return f(rows, CheckedPool(pool, file.model, rows)); });
 }
 
 BitMatrix HiddenOf(const ModelFile& file, const py::object& h) {
@@ -238,8 +235,7 @@ array([[0.5, 0.5]], dtype=float32)
           "sample_visible",
           [](const ModelFile& f, const py::object& h, std::uint64_t seed, std::uint64_t step, int threads) {
             const BitMatrix bits = HiddenOf(f, h);
-            return ToArray(WithoutGil([&](Signals&) {
-              ThreadPool pool(threads);
+            return ToArray(OnPool(threads, [&](ThreadPool& pool, Signals&) {
               return SampleVisible(f.model, bits, {Stream(seed, Purpose::kVisible), step, 0}, pool);
             }));
           },
@@ -257,10 +253,8 @@ array([[0.5, 0.5]], dtype=float32)
               throw DataError(
                   fmt::format("h: {} columns, but the model has {} hidden units", rows.cols(), f.model.hidden()));
             }
-            return ToArray(WithoutGil([&](Signals&) {
-              ThreadPool pool(threads);
-              return VisibleMean(f.model, rows, pool);
-            }));
+            return ToArray(
+                OnPool(threads, [&](ThreadPool& pool, Signals&) { return VisibleMean(f.model, rows, pool); }));
           },
           py::arg("h"), py::arg("threads") = 0,
           R"(mu + W h, the mean of the visible units given hidden states, or given probabilities of them; in the model's units.
@@ -402,7 +396,7 @@ array([4., 4., 4.], dtype=float32)
            [](const ModelFile& f) {
              return fmt::format("Model(visible={}, hidden={})", f.model.visible(), f.model.hidden());
            })
-      .def(py::pickle(&StateOf, &FromState));
+      .def(py::pickle(&StateOf, FromPickle("model", &FromState)));
   BindParameters(model);
   BindConditionals(model);
   return model;

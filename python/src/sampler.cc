@@ -7,6 +7,8 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <new>
 #include <utility>
 
 #include "arrays.h"
@@ -40,16 +42,20 @@ ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps) {
   return result;
 }
 
-void CheckCount(Index count) {
-  if (count < 1) throw ConfigError(fmt::format("count = {}: allowed is a whole number of at least 1", count));
+// Chains are numbered by 32 bits; and what is kept of them, `each` numbers for one, must have a size at all.
+void CheckCount(Index count, Index each) {
+  constexpr Index kMostChains = std::numeric_limits<std::uint32_t>::max();
+  if (count < 1 || count > kMostChains) {
+    throw ConfigError(fmt::format("count = {}: allowed is a whole number from 1 to {}", count, kMostChains));
+  }
+  if (each > std::numeric_limits<Index>::max() / 8 / count) throw std::bad_alloc();
 }
 
 Matrix Sample(const ModelFile& given, Index count, std::optional<std::int64_t> steps, std::uint64_t seed, int threads,
               const PythonStep& step) {
-  CheckCount(count);
+  CheckCount(count, given.model.visible() + given.model.hidden());
   const ModelFile file = Prepared(given, steps);
-  return WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Sampler sampler(file.model, file.sampler, pool, OnUnstable::kAllow, Hooks(signals, step, file));
     Chains chains = NoiseChains(file.model, count, seed, pool);
     sampler.Run(chains, {.seed = seed});
@@ -109,14 +115,17 @@ class Keep : public Observer {
 
 py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int64_t> steps, std::int64_t every,
                      std::uint64_t seed, int threads, const PythonStep& step) {
-  CheckCount(count);
+  const Index units = given.model.visible() + given.model.hidden();
+  CheckCount(count, units);
   const ModelFile file = Prepared(given, steps);
   if (every < 1 || every > file.sampler.steps) {
     throw ConfigError(
         fmt::format("every = {}: allowed is a whole number from 1 to the {} steps", every, file.sampler.steps));
   }
-  Keep keep = WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  const Index draws = file.sampler.steps / every;
+  if (units > std::numeric_limits<Index>::max() / draws) throw std::bad_alloc();
+  CheckCount(count, units * draws);
+  Keep keep = OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Keep observer(file, count, every, pool);
     Sampler sampler(file.model, file.sampler, pool, OnUnstable::kAllow, Hooks(signals, step, file));
     Chains chains = NoiseChains(file.model, count, seed, pool);
@@ -137,8 +146,7 @@ py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int
 template <typename Visit>
 void ForRows(const ModelFile& file, const py::array& given, int threads, const Visit& visit) {
   const Dataset data = DatasetOf(given, {}, "X");
-  WithoutGil([&](Signals& signals) {
-    ThreadPool pool(threads);
+  OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Matrix block(std::min(kRowsAtOnce, data.rows()), data.visible());
     for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
       signals.Check();
@@ -203,7 +211,7 @@ BitMatrix Unpack(const ByteArray& packed, Index units) {
 Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int threads) {
   const Index units = file.model.hidden();
   const auto given = FloatArray::ensure(codes);
-  if (!given) throw DataError("codes: could not convert them to an array of numbers");
+  if (!given || !HoldsNumbers(codes)) throw DataError("codes: could not convert them to an array of numbers");
   const ConstMatrix rows = RowsOf(given, "codes");
   const Index width = packed ? (units + 7) / 8 : units;
   if (rows.cols() != width) {
@@ -214,8 +222,7 @@ Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int th
     throw DataError("codes: Input contains NaN or infinity");
   }
   const BitMatrix bits = packed ? Unpack(BytesOf(codes, 255, "codes"), units) : BitMatrix();
-  return WithoutGil([&](Signals&) {
-    ThreadPool pool(threads);
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
     Matrix v = packed ? VisibleMean(file.model, ConstBitView(bits), pool) : VisibleMean(file.model, rows, pool);
     file.standardization.Invert(v);
     return v;
@@ -245,7 +252,7 @@ Matrix Fill(const ModelFile& given, const FloatArray& rows, const py::object& kn
                                 view.cols(), view.rows(), view.cols()));
   }
   const MatrixView<const std::uint8_t> known(mask.data(), view.rows(), view.cols(), one ? 0 : view.cols());
-  return WithoutGil([&](Signals&) {
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
     Matrix data(view.rows(), view.cols());
     for (Index r = 0; r < data.rows(); ++r) {
       for (Index i = 0; i < data.cols(); ++i) data(r, i) = known(r, i) != 0 ? view(r, i) : 0;
@@ -253,9 +260,9 @@ Matrix Fill(const ModelFile& given, const FloatArray& rows, const py::object& kn
     CheckVisible(file.model, data, "X");
     file.standardization.Apply(data);
     CheckReach(file.model, data, "X");
-    ThreadPool pool(threads);
     Matrix results = Inpaint(file.model, file.sampler, data, known, seed, pool);
     file.standardization.Invert(results);
+    PutBack(view, known, results);
     CheckFinite(file, results, "results");
     return results;
   });

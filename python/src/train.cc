@@ -1,6 +1,5 @@
 // Training.
 #include <fmt/core.h>
-#include <pybind11/functional.h>
 
 #include <atomic>
 #include <thread>
@@ -21,19 +20,19 @@ namespace grbm::python {
 namespace {
 
 // Called with a line of metrics.jsonl after every update; true ends the run.
-using LineCallback = std::optional<std::function<py::object(std::string)>>;
-using WarningCallback = std::optional<std::function<void(std::string)>>;
+using LineCallback = std::optional<Callback<std::string>>;
+using WarningCallback = std::optional<Callback<std::string>>;
 
 bool Tell(const LineCallback& callback, const UpdateMetrics& metrics) {
   if (!callback) return false;
-  const py::gil_scoped_acquire acquire;
+  const Gil gil;
   const py::object answer = (*callback)(MetricsLine(metrics, {}));
   return !answer.is_none() && answer.cast<bool>();
 }
 
 void Warn(const WarningCallback& callback, const std::string& text) {
   if (!callback) return;
-  const py::gil_scoped_acquire acquire;
+  const Gil gil;
   (*callback)(text);
 }
 
@@ -77,6 +76,14 @@ DataStatistics StatisticsFrom(const py::tuple& t) {
   return {{vector(0), vector(1)}, {vector(2), vector(3)}};
 }
 
+void CheckStatistics(const DataStatistics& s, Index visible) {
+  CheckStandardization(s.standardization, visible, "statistics");
+  const auto has = [&](const std::vector<float>& values) { return values.empty() || std::ssize(values) == visible; };
+  if (!has(s.units.mean) || !has(s.units.deviation)) {
+    throw DataError(fmt::format("statistics: expected is one number for each of {} columns", visible));
+  }
+}
+
 // Training in memory, update by update.
 class PythonTrainer {
  public:
@@ -91,7 +98,8 @@ class PythonTrainer {
         Hooks(*signals_.load(), step_, like_).step(model, chains, number);
       };
     }
-    const py::gil_scoped_release release;
+    if (statistics) CheckStatistics(*statistics, data.visible());
+    const GilReleased released;
     trainer_.emplace(config_, data, seed, pool_, hooks, statistics);
     like_ = trainer_->File();
   }
@@ -204,10 +212,10 @@ bool RunInFolder(const Config& config, const std::string& folder, std::uint64_t 
 
 void BindTrain(py::module_& m) {
   py::class_<TrainState>(m, "TrainState", "Everything that training changes; it can be pickled.")
-      .def(py::pickle(&StateTuple, &StateFrom))
+      .def(py::pickle(&StateTuple, FromPickle("state", &StateFrom)))
       .def_readonly("updates", &TrainState::updates, "How many were made.");
   py::class_<DataStatistics>(m, "DataStatistics", "What training takes from the data as a whole; it can be pickled.")
-      .def(py::pickle(&StatisticsTuple, &StatisticsFrom));
+      .def(py::pickle(&StatisticsTuple, FromPickle("statistics", &StatisticsFrom)));
 
   py::class_<PythonTrainer>(
       m, "Trainer",

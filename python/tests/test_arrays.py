@@ -51,6 +51,65 @@ def test_the_layers_below_take_dlpack_and_lists(X):
         assert np.array_equal(grbm.Dataset(rows).values, X)
 
 
+def test_dlpack_is_taken_wherever_arrays_are(X, rbm):
+    model = rbm.model_
+    mask = X > 2
+    h = model.sample_hidden(model.standardize(X))
+    chain = np.random.default_rng(1).normal(size=(4, 100, 2))
+    calls = {
+        "energy": lambda a: model.energy(a(X), a(h)),
+        "marginal_energy": lambda a: model.marginal_energy(a(X)),
+        "hidden_probabilities": lambda a: model.hidden_probabilities(a(X)),
+        "sample_hidden": lambda a: model.sample_hidden(a(X)),
+        "sample_visible": lambda a: model.sample_visible(a(h)),
+        "visible_mean": lambda a: model.visible_mean(a(h)),
+        "standardize": lambda a: model.standardize(a(X)),
+        "unstandardize": lambda a: model.unstandardize(a(X)),
+        "encode_bits": lambda a: model.encode_bits(a(X)),
+        "decode": lambda a: model.decode(a(h)),
+        "reconstruct": lambda a: model.reconstruct(a(X)),
+        "inpaint": lambda a: model.inpaint(a(X), a(mask.astype(np.uint8)), steps=3),
+        "Model": lambda a: grbm.Model(a(model.W.copy()), a(model.b.copy()), a(model.mu.copy()), a(model.log_var.copy())).W,
+        "row_log_likelihoods": lambda a: grbm.row_log_likelihoods(model, a(X), 0.0),
+        "log_likelihood": lambda a: grbm.log_likelihood(model, a(X)).value,
+        "frechet_distance": lambda a: grbm.frechet_distance(a(X[:200]), a(X[200:])),
+        "kernel_distance": lambda a: grbm.kernel_distance(a(X[:200]), a(X[200:])),
+        "quick_distance": lambda a: grbm.quick_distance(a(X[:200]), a(X[200:]))[0].value,
+        "rhat": lambda a: grbm.rhat(a(chain)),
+        "ess": lambda a: grbm.ess(a(chain)),
+        "train": lambda a: grbm.train("gmm-iso", a(X), settings={"train.epochs": 1}, progress=False).model.W,
+        "rbm.inverse_transform": lambda a: rbm.inverse_transform(a(h)),
+        "rbm.inpaint": lambda a: rbm.inpaint(a(X), a(mask.astype(np.uint8)), 3),
+        "rbm.score_samples": lambda a: rbm.score_samples(a(X)),
+        "plot.samples": lambda a: grbm.plot.samples(a(X[:, :4]), image_shape=(2, 2)).images[0].get_array(),
+    }
+    for name, call in calls.items():
+        assert np.array_equal(call(OnlyDLPack), call(np.asarray), equal_nan=True), name
+
+
+# Seconds since 1970 within a minute: 32-bit floats have steps of 128 there.
+@pytest.mark.parametrize("kind", [np.float64, np.int64])
+def test_a_column_that_floats_cannot_tell_apart_is_named(kind):
+    rows = np.random.default_rng(0).integers(0, 60, size=(200, 3)).astype(kind)
+    rows[:, 1] += 1_700_000_000
+    for train in (fit, lambda X: grbm.GaussianBernoulliRBM(**PARAMETERS).partial_fit(X)):
+        with pytest.warns(RuntimeWarning, match="column 1 from 1700000000 to 17000000.. in steps of 128"):
+            train(rows)
+    with pytest.warns(RuntimeWarning, match="column 1"):
+        grbm.train("gmm-iso", rows, settings={"train.epochs": 0.1}, progress=False)
+    assert "column 1" in grbm.Dataset(rows).warning
+
+
+@pytest.mark.filterwarnings("error")
+def test_columns_that_floats_can_tell_apart_are_not(X):
+    rows = X.astype(np.float64)
+    rows[:, 0] = 1 + 1e-15 * rows[:, 0]  # a constant, but for rounding
+    rows[:, 1] = 7
+    rows[:, 2] = 1e5 + rows[:, 2]
+    fit(rows)
+    fit(rows.astype(np.float32))
+
+
 def test_torch_tensors_are_taken(X, rbm):
     torch = pytest.importorskip("torch")
     assert fit(torch.from_numpy(X)).model_ == rbm.model_

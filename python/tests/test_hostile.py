@@ -2,6 +2,7 @@
 
 import io
 import pathlib
+import pickle
 import subprocess
 import sys
 import threading
@@ -40,6 +41,46 @@ def test_a_step_that_returns_probabilities_is_told_so():
 
     with pytest.raises(grbm.DataError, match="h of step"):
         MODEL.sample(2, steps=2, step=Probabilities().hook(1))
+
+
+def test_a_step_of_a_wrong_shape_is_no_divergence():
+    class Wide(grbm.Sampler):
+        def step(self, model, v, h, rng):
+            return np.zeros((len(v), 7), np.float32), h
+
+    X = np.random.default_rng(1).normal(size=(50, 3))
+    for call in (
+        lambda: grbm.GaussianBernoulliRBM(2, Wide(), steps=2, epochs=1, random_state=1).fit(X),
+        lambda: grbm.train("gmm-iso", X, sampler=Wide(), progress=False),
+        lambda: MODEL.sample(2, steps=2, step=Wide().hook(1)),
+    ):
+        with pytest.raises(grbm.DataError, match="step.. returned states of [0-9]+ × 7"):
+            call()
+
+
+def test_a_fit_that_fails_leaves_the_features_of_the_one_before():
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame(np.random.default_rng(1).normal(size=(50, 3)), columns=["a", "b", "c"])
+    rbm = grbm.GaussianBernoulliRBM(2, steps=2, epochs=1, random_state=1).fit(X)
+    codes = rbm.transform(X)
+    for wrong, rows in (({"burn_in": 5}, X[["a", "b"]]), ({"image_shape": (2, 2)}, X.to_numpy()), ({}, X.to_numpy()[:0])):
+        with pytest.raises(ValueError):
+            rbm.set_params(**wrong).fit(rows)
+        assert rbm.n_features_in_ == 3 and list(rbm.feature_names_in_) == ["a", "b", "c"]
+        assert np.array_equal(rbm.transform(X), codes)
+        rbm.set_params(burn_in=0, image_shape=None)
+    new = grbm.GaussianBernoulliRBM(2, steps=2, burn_in=5)
+    with pytest.raises(ValueError):
+        new.fit(X)
+    assert not hasattr(new, "n_features_in_") and not hasattr(new, "feature_names_in_")
+
+
+def test_what_is_known_comes_back_as_it_was():
+    X = np.random.default_rng(1).normal(2, 3, size=(200, 3)).astype(np.float32)
+    rbm = grbm.GaussianBernoulliRBM(4, steps=3, epochs=1, random_state=1).fit(X)
+    known = np.random.default_rng(2).random(X.shape) < 0.5
+    filled = rbm.inpaint(np.where(known, X, np.nan), known)
+    assert np.array_equal(filled[known], X[known]) and not np.array_equal(filled, X)
 
 
 @pytest.mark.parametrize("wrong", [[[256]], [[-1]], [[191.9]]])
@@ -138,6 +179,68 @@ def test_a_trainer_is_closed_to_other_threads_while_it_runs():
 def test_pickles_of_other_versions_are_refused():
     with pytest.raises(grbm.DataError, match="another version"):
         grbm.Partition.__new__(grbm.Partition).__setstate__((77, 1.0, 1.0, False, 0.0, 0.0))
+
+
+def test_damaged_pickles_are_refused_and_never_read_past_their_end():
+    X = np.random.default_rng(1).normal(size=(60, 4)).astype(np.float32)
+    settings = dict(steps=2, epochs=1, random_state=1, algorithm="pcd", centred=True, optimizer="adam", batch_size=10)
+    rbm = grbm.GaussianBernoulliRBM(3, **settings).fit(X)
+
+    def read(like, state):
+        made = type(like).__new__(type(like))
+        made.__setstate__(state)
+        return made
+
+    for like in (rbm.model_, rbm._state, rbm._statistics, rbm.log_partition()):
+        state = like.__getstate__()
+        for wrong in ((), state[:-1], ("x",) + state[1:], (None,) + state[1:]):
+            with pytest.raises(grbm.DataError):
+                read(like, wrong)
+
+    updates, parameters, moments, chains, offsets = rbm._state.__getstate__()
+    short = [(W, b[:1], mu, log_var) for W, b, mu, log_var in moments]
+    wide, hidden = np.zeros((10, 7), np.float32), np.zeros((10, 9), np.uint8)
+    for wrong in (
+        (updates, parameters, short, chains, offsets),
+        (updates, parameters, moments, (0, wide, chains[2]), offsets),
+        (updates, parameters, moments, (0, chains[1], hidden), offsets),
+        (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets),
+        (updates, parameters, moments, chains, ([0.0], [0.0])),
+    ):
+        damaged = pickle.loads(pickle.dumps(rbm))
+        damaged._state = read(rbm._state, wrong)
+        with pytest.raises(grbm.DataError, match="checkpoint"):
+            damaged.partial_fit(X)
+    damaged = pickle.loads(pickle.dumps(rbm))
+    damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], []))
+    with pytest.raises(grbm.DataError, match="statistics"):
+        damaged.partial_fit(X)
+
+
+# Their product is 0, or small, modulo 2^64.
+@pytest.mark.parametrize("count", [2**62, 2**63 - 1, 2**32])
+def test_sizes_that_cannot_be_counted_are_refused(count):
+    for call in (
+        lambda: MODEL.sample(count, steps=1),
+        lambda: MODEL.sample_chain(count, steps=1),
+        lambda: grbm.Model.initial(count, count),
+    ):
+        with pytest.raises((ValueError, MemoryError)):
+            call()
+
+
+@pytest.mark.parametrize("rows", [np.full((2, 3), 1j), np.zeros((2, 3), "M8[s]"), np.zeros((2, 3), [("a", float)]), np.full((2, 3), "1")])
+def test_what_is_no_number_is_not_made_one(rows):
+    calls = (MODEL.encode, MODEL.marginal_energy, MODEL.reconstruct, grbm.Dataset, lambda X: grbm.frechet_distance(X, X), grbm.rhat)
+    for call in (*calls, lambda X: MODEL.decode(X[:, :2])):
+        with pytest.raises((ValueError, TypeError)):
+            call(rows)
+
+
+def test_masked_values_are_not_taken_for_numbers():
+    X = np.ma.masked_greater(np.random.default_rng(1).normal(size=(60, 3)), 1)
+    with pytest.raises(ValueError, match="masked"):
+        grbm.GaussianBernoulliRBM(2).fit(X)
 
 
 def _checkpoint(pickled: bytes, values: np.ndarray) -> io.BytesIO:

@@ -70,6 +70,84 @@ def test_ctrl_c_stops_sampling_and_likelihoods():
         assert time.monotonic() - start < PATIENCE
 
 
+def test_ctrl_c_stops_what_is_no_chain():
+    known = np.arange(50) < 25
+    for call in (
+        lambda: grbm.Model.initial(50, 50).inpaint(np.zeros((100, 50)), known, steps=10**7),
+        lambda: grbm.log_partition(grbm.Model.initial(50_000, 20)),  # 2^20 states
+    ):
+        interrupt_after(1)
+        start = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        assert time.monotonic() - start < PATIENCE
+
+
+def heard_within(call):
+    """What share of a call was over when a signal that came early in it was heard: 1 where that had to wait for its end."""
+    heard = []
+    before = signal.signal(signal.SIGUSR1, lambda *_: heard.append(time.monotonic()))
+    try:
+        start = time.monotonic()
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGUSR1)).start()
+        call()
+        end = time.monotonic()
+        assert end - start > 0.2, "too short to tell"
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    return (heard[0] - start) / (end - start) if heard else 1
+
+
+@pytest.mark.parametrize(
+    "name", ["marginal_energy", "row_log_likelihoods", "frechet_distance", "kernel_distance", "quick_distance"]
+)
+def test_signals_are_heard_within(name):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(20_000, 100)).astype(np.float32)
+    model = grbm.Model.initial(100, 5_000)
+    wide = rng.normal(size=(3000, 900)).astype(np.float32)
+    calls = {
+        "marginal_energy": lambda: model.marginal_energy(rows, threads=1),
+        "row_log_likelihoods": lambda: grbm.row_log_likelihoods(model, rows, 0.0, threads=1),
+        "frechet_distance": lambda: grbm.frechet_distance(wide, wide[::-1]),
+        "kernel_distance": lambda: grbm.kernel_distance(rows, rows[::-1]),
+        "quick_distance": lambda: grbm.quick_distance(wide, wide[::-1], threads=1),
+    }
+    assert heard_within(calls[name]) < 0.9
+
+
+DAEMON = """
+import sys, threading, warnings
+import numpy as np, grbm
+X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
+begun = threading.Event()
+class Slow(grbm.Gibbs):
+    def step(self, model, v, h, rng):
+        begun.set()
+        return super().step(model, v, h, rng)
+def with_a_callback():
+    grbm.GaussianBernoulliRBM(n_hidden=8, steps=1, epochs=1e9, callbacks=[lambda metrics: begun.set()]).fit(X)
+def with_a_step():
+    grbm.GaussianBernoulliRBM(8, Slow(), steps=1000, epochs=1e9).fit(X)
+def with_progress():
+    while True:
+        grbm.log_partition(grbm.Model.initial(30, 30), temperatures=100, progress=lambda *_: begun.set())
+def without():
+    begun.set()
+    while True:
+        grbm.Model.initial(5, 5).sample(10, steps=1)
+threading.Thread(target=globals()[sys.argv[1]], daemon=True).start()
+begun.wait()
+"""
+
+
+@pytest.mark.parametrize("what", ["with_a_callback", "with_a_step", "with_progress", "without"])
+def test_the_interpreter_ends_while_a_daemon_thread_computes(what):
+    for _ in range(3):
+        result = subprocess.run([sys.executable, "-c", DAEMON, what], capture_output=True, text=True, timeout=120)
+        assert result.returncode == 0 and not result.stderr, (result.returncode, result.stderr)
+
+
 def test_ctrl_c_stops_a_run_in_a_folder_with_a_checkpoint(tmp_path):
     with pytest.warns(UserWarning, match="resume"):
         run = grbm.train(

@@ -12,13 +12,16 @@ from grbm.estimator import _setting_names
 
 CLASSES = ("GaussianBernoulliRBM", "Model", "Config", "Dataset", "Trainer", "Run", "Sampler", "Gibbs", "Partition", "LogLikelihood")
 
+# A name with brackets, with brackets within and within these: Optional[Callable[[str], Any]].
+ANNOTATION = r"[\w.]+(?:\[(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*\])?"
+
 
 def split(name, value):
     """The signature and the help. The binding puts the former into the docstring's first line."""
     text = inspect.cleandoc(value.__doc__ or "")
     found = re.match(rf"{name}\((.*)\) -> .*", text)
     if found:
-        arguments = re.sub(r"(\w+): (?:[\w.]+(?:\[.*?\])*)", r"\1", found[1].replace("self: grbm._core.", "self: "))
+        arguments = re.sub(rf"(\w+): {ANNOTATION}", r"\1", found[1].replace("self: grbm._core.", "self: "))
         arguments = re.sub(r"\bself(?:, )?", "", arguments)
         return f"({arguments})", text.partition("\n")[2].strip()
     try:

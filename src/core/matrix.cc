@@ -75,8 +75,4 @@ bool AllFinite(std::span<const float> values) {
   return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
 }
 
-double SumOfSquares(std::span<const float> values) {
-  return Sum(values.size(), [&](std::size_t i) { return double{values[i]} * double{values[i]}; });
-}
-
 }  // namespace grbm

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace grbm {
 
@@ -40,11 +41,13 @@ void Look(const Ready& ready) {
 // The bodies of one ParallelFor, taken one by one by all threads that work on it.
 class Job {
  public:
-  Job(Index count, const std::function<void(Index)>& body) : count_(count), body_(body) {}
+  Job(Index count, const std::function<void(Index)>& body, const std::function<void()>& before_body)
+      : count_(count), body_(body), before_body_(before_body) {}
 
   void Work() {
     for (Index i = next_.fetch_add(1); i < count_; i = next_.fetch_add(1)) {
       try {
+        if (before_body_) before_body_();
         body_(i);
       } catch (...) {
         const std::lock_guard lock(error_mutex_);
@@ -64,6 +67,7 @@ class Job {
  private:
   const Index count_;
   const std::function<void(Index)>& body_;
+  const std::function<void()>& before_body_;
   std::atomic<Index> next_{0};
   std::mutex error_mutex_;
   std::exception_ptr error_;
@@ -82,6 +86,7 @@ struct ThreadPool::State {
   static_assert(kMaxThreads <= kWorkers);
 
   std::vector<std::thread> workers;
+  std::function<void()> before_body;
   std::atomic<bool> taken{false};  // by the caller whose job it is
   std::atomic<std::uint32_t> turn{0};
   std::atomic<std::uint32_t> left{0};  // how often the last worker has left a closed job
@@ -142,7 +147,8 @@ struct ThreadPool::State {
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads, std::function<void()> before_body) : state_(std::make_unique<State>()) {
+  state_->before_body = std::move(before_body);
   if (threads < 0 || threads > kMaxThreads) {
     throw ConfigError(fmt::format("threads = {}: allowed are 1 to {}, or 0 for one per core", threads, kMaxThreads));
   }
@@ -164,7 +170,7 @@ int ThreadPool::threads() const { return static_cast<int>(state_->workers.size()
 
 void ThreadPool::ParallelFor(Index count, const std::function<void(Index)>& body) {
   State& s = *state_;
-  Job job(count, body);
+  Job job(count, body, s.before_body);
   if (count <= 1 || s.workers.empty() || s.taken.exchange(true)) {
     job.Work();
   } else {

@@ -138,6 +138,21 @@ TEST(ThreadPool, SaysWhenThreadsCannotBeStarted) {
 }
 #endif
 
+// Whoever wants no more of a computation ends it between two bodies, those of loops within loops among them.
+TEST(ThreadPool, IsInterruptedBeforeABody) {
+  for (const int threads : {1, 2, 5}) {
+    std::atomic<int> left = 1000;
+    std::atomic<int> made = 0;
+    ThreadPool pool(threads, [&] {
+      if (--left < 0) throw NumericError("enough");
+    });
+    EXPECT_THROW(pool.ParallelFor(100, [&](Index) { pool.ParallelFor(100, [&](Index) { ++made; }); }), NumericError);
+    EXPECT_LE(made, 1000);
+    left = 2;
+    pool.ParallelFor(2, [](Index) {});
+  }
+}
+
 TEST(ThreadPool, RefusesNonsense) {
   EXPECT_THROW(ThreadPool(-1), ConfigError);
   EXPECT_THROW(ThreadPool(1 << 20), ConfigError);

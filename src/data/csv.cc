@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/bytes.h"
+#include "data/column_steps.h"
 #include "data/columns.h"
 #include "grbm/core/error.h"
 
@@ -241,9 +242,11 @@ class Table {
 
   void AddRow() {
     const auto& cells = lines_.cells();
-    for (const std::size_t c : columns_) {
-      if (c >= cells.size()) break;
-      values_.push_back(Value(cells[c], c));
+    if (!steps_) steps_.emplace(static_cast<Index>(columns_.size()));
+    for (std::size_t k = 0; k < columns_.size() && columns_[k] < cells.size(); ++k) {
+      const double value = Value(cells[columns_[k]], columns_[k]);
+      values_.push_back(static_cast<float>(value));
+      steps_->Add(k, value);
     }
     if (cells.size() != count_) RefuseLength(count_);
     if (!label_) return;
@@ -251,7 +254,8 @@ class Table {
     labels_.emplace_back(cells[*label_]);
   }
 
-  float Value(std::string_view cell, std::size_t column) const {
+  // As it is given; finite as a float, too.
+  double Value(std::string_view cell, std::size_t column) const {
     const std::string shown = cell.empty() ? "an empty cell" : Quoted(cell);
     if (IsMissing(cell)) {
       lines_.Refuse(Named(column),
@@ -259,8 +263,7 @@ class Table {
     }
     const std::optional<double> value = Number(cell);
     if (!value) lines_.Refuse(Named(column), fmt::format("{} is not a number{}", shown, Hint(cell)));
-    const auto number = static_cast<float>(*value);
-    if (std::isfinite(number)) return number;
+    if (std::isfinite(static_cast<float>(*value))) return *value;
     lines_.Refuse(
         Named(column),
         fmt::format("{}: allowed are finite numbers below 3.4e38: leave the row out, or fill in the value", shown));
@@ -274,7 +277,8 @@ class Table {
       for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
     }
     std::vector<int> labels = NumberLabels(labels_, names.labels);
-    return Dataset(std::move(values), {}, path_, std::move(labels)).WithNames(std::move(names));
+    return Dataset(std::move(values), {}, path_, std::move(labels), false, steps_ ? steps_->Warning(path_) : "")
+        .WithNames(std::move(names));
   }
 
   Lines lines_;
@@ -286,6 +290,7 @@ class Table {
   std::vector<std::size_t> columns_;
   std::optional<std::size_t> label_;
   std::vector<float> values_;
+  std::optional<ColumnSteps> steps_;
   std::vector<std::string> labels_;
   std::vector<std::string> notes_;
 };

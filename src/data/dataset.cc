@@ -73,11 +73,13 @@ Dataset::Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape sha
   *this = Dataset(InMemory(std::move(values), true, rows, visible, shape, std::move(source)), std::move(labels));
 }
 
-Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels, bool is_16bit) {
+Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels, bool is_16bit,
+                 std::string warning) {
   const Index rows = values.rows();
   const Index visible = values.cols();
   Storage storage = InMemory(std::move(values), false, rows, visible, shape, std::move(source));
   storage.is_16bit = is_16bit;
+  storage.warning = std::move(warning);
   *this = Dataset(std::move(storage), std::move(labels));
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/bytes.h"
+#include "data/column_steps.h"
 #include "data/gzip.h"
 #include "grbm/core/error.h"
 #include "grbm/core/tensor.h"
@@ -181,10 +182,13 @@ Dataset ReadIdx(const FileBytes& file, const std::string& path, std::vector<int>
   }
   Matrix values(rows, visible);
   const std::size_t width = Width(array.header.type);
+  ColumnSteps steps(visible);
   for (std::size_t i = 0; i < values.values().size(); ++i) {
-    values.values()[i] = static_cast<float>(Element(array.elements.bytes.data() + i * width, array.header.type));
+    const double element = Element(array.elements.bytes.data() + i * width, array.header.type);
+    values.values()[i] = static_cast<float>(element);
+    steps.Add(i % static_cast<std::size_t>(visible), element);
   }
-  return {std::move(values), shape, path, std::move(labels)};
+  return {std::move(values), shape, path, std::move(labels), false, steps.Warning(path)};
 }
 
 std::vector<int> ReadIdxLabels(const FileBytes& file, const std::string& path) {

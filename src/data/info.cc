@@ -16,6 +16,7 @@ DataInfo Describe(const Dataset& data) {
   info.rows = data.rows();
   info.visible = data.visible();
   info.shape = data.shape();
+  info.warning = data.warning();
   info.dtype = data.bits() == 32 ? "f32" : fmt::format("u{}", data.bits());
   const UnitMoments units = ComputeMoments(data);
   const PooledMoments all = Pool(units, 0, 1);

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
+#include <vector>
 
 #include "core/npy.h"
+#include "data/column_steps.h"
 #include "data/idx.h"
 #include "grbm/core/error.h"
 #include "grbm/core/npz.h"
@@ -16,6 +19,28 @@
 namespace grbm {
 
 namespace {
+
+template <typename Number>
+std::string LossWarningOf(std::string_view bytes, Index rows, Index visible, const std::string& path) {
+  ColumnSteps steps(visible);
+  std::vector<Number> row(static_cast<std::size_t>(visible));
+  for (Index r = 0; r < rows; ++r) {
+    std::memcpy(row.data(), bytes.data() + static_cast<std::size_t>(r) * row.size() * sizeof(Number),
+                row.size() * sizeof(Number));
+    steps.Add(std::span<const Number>(row));
+  }
+  return steps.Warning(path);
+}
+
+// Of the types that tell more apart than floats do.
+std::string LossWarning(const Tensor& tensor, Index rows, Index visible, const std::string& path) {
+  if (tensor.dtype == "F64") return LossWarningOf<double>(tensor.bytes, rows, visible, path);
+  if (tensor.dtype == "I64") return LossWarningOf<std::int64_t>(tensor.bytes, rows, visible, path);
+  if (tensor.dtype == "U64") return LossWarningOf<std::uint64_t>(tensor.bytes, rows, visible, path);
+  if (tensor.dtype == "I32") return LossWarningOf<std::int32_t>(tensor.bytes, rows, visible, path);
+  if (tensor.dtype == "U32") return LossWarningOf<std::uint32_t>(tensor.bytes, rows, visible, path);
+  return {};
+}
 
 Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const void> owner, const std::string& path,
              std::vector<int> labels) {
@@ -28,7 +53,7 @@ Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const
   }
   Matrix values(rows, visible);
   CopyFloats(file, tensor, values.values());
-  return {std::move(values), shape, path, std::move(labels)};
+  return {std::move(values), shape, path, std::move(labels), false, LossWarning(tensor, rows, visible, path)};
 }
 
 std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path) {

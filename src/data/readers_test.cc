@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/hostile_test.h"
+#include "data/column_steps.h"
 #include "data/csv.h"
 #include "data/gzip.h"
 #include "data/idx.h"
@@ -194,6 +195,40 @@ TEST_F(FileReaders, NpyOfOtherTypesBecomesFloats) {
   const double huge[] = {1, 1e300};
   WriteNpy(Path("h.npy"), {"", "F64", {1, 2}, {reinterpret_cast<const char*>(huge), sizeof(huge)}});
   EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Path("h.npy")}); }), HasSubstr("row 0, column 1"));
+}
+
+// Seconds since 1970: as 32-bit floats they come in steps of 128.
+TEST_F(FileReaders, ColumnsThatFloatsCannotTellApartAreNamed) {
+  const double stamps[] = {1.7e9, 1, 1.7e9 + 60, 2};
+  WriteNpy(Path("d.npy"), {"", "F64", {2, 2}, {reinterpret_cast<const char*>(stamps), sizeof(stamps)}});
+  const std::int64_t whole[] = {1, 1'700'000'000, 2, 1'700'000'060};
+  WriteNpy(Path("i.npy"), {"", "I64", {2, 2}, {reinterpret_cast<const char*>(whole), sizeof(whole)}});
+  const auto warning = [&](const char* name) { return LoadDataset({.source = Path(name)}).warning(); };
+  EXPECT_THAT(warning("d.npy"), HasSubstr("column 0 from 1700000000 to 1700000060 in steps of 128 (counted"));
+  EXPECT_THAT(warning("i.npy"), HasSubstr("column 1 from 1700000000"));
+  EXPECT_THAT(ParseCsv("t,x\n1700000000,1\n1700000060,2\n", "a.csv").warning(), HasSubstr("a.csv: 32-bit floats lose"));
+}
+
+TEST(ColumnSteps, OnlyWhatIsLostIsNamed) {
+  const auto warning = [](std::initializer_list<double> values) {
+    ColumnSteps steps(1);
+    for (const double x : values) steps.Add(0, x);
+    return steps.Warning("a");
+  };
+  EXPECT_EQ(warning({}), "");
+  EXPECT_EQ(warning({0, 0}), "");
+  EXPECT_EQ(warning({5, 5}), "");
+  EXPECT_EQ(warning({1, 1 + 1e-15}), "") << "rounding of a constant";
+  EXPECT_EQ(warning({-1e-40, 1e-40}), "") << "no offset";
+  EXPECT_EQ(warning({1e5, 1e5 + 1}), "");
+  EXPECT_THAT(warning({1e5, 1e5 + 0.5}), HasSubstr("column 0"));
+  EXPECT_THAT(warning({-1e9 - 60, -1e9}), HasSubstr("column 0"));
+  ColumnSteps many(8);
+  for (std::size_t c = 0; c < 8; ++c) {
+    many.Add(c, 1e9);
+    many.Add(c, 1e9 + 1);
+  }
+  EXPECT_THAT(many.Warning("a"), HasSubstr("and 3 more"));
 }
 
 TEST_F(FileReaders, NpyInFortransOrder) {

@@ -47,13 +47,14 @@ void CheckRows(const char* what, Index a, Index b, Index least) {
 
 // A with A Aᵀ = covariance, dimension × rank: Cholesky's factor with complete pivoting. Each column takes the feature of
 // which most is left, until what is left is rounding.
-Eigen::MatrixXd Factor(const BasicMatrix<double>& covariance) {
+Eigen::MatrixXd Factor(const BasicMatrix<double>& covariance, const std::function<void()>& check) {
   const Index dimension = covariance.rows();
   Vector left = Map(covariance).diagonal();
   const double least = left.maxCoeff() * static_cast<double>(dimension) * std::numeric_limits<double>::epsilon();
   Eigen::MatrixXd factor(dimension, dimension);
   Index rank = 0;
   for (Index pivot = 0; rank < dimension && left.maxCoeff(&pivot) > least; ++rank) {
+    if (check) check();
     auto column = factor.col(rank);
     column = Map(covariance).row(pivot).transpose();
     column.noalias() -= factor.leftCols(rank) * factor.row(pivot).head(rank).transpose();
@@ -139,7 +140,7 @@ BasicMatrix<double> FeatureMoments::Covariance() const {
   return covariance;
 }
 
-FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b) {
+FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b, const std::function<void()>& check) {
   CheckDimensions("Fréchet distance", a.dimension(), b.dimension());
   CheckRows("Fréchet distance", a.count(), b.count(), 2);
   const BasicMatrix<double> a_covariance = a.Covariance();
@@ -148,12 +149,13 @@ FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b) {
   const double traces = Map(a_covariance).trace() + Map(b_covariance).trace();
   if (!std::isfinite(apart + traces)) throw NumericError("Fréchet distance: a feature is not finite");
   // tr (Σ₁Σ₂)^½ is the sum of the singular values of A₁ᵀA₂, where Σ = A Aᵀ: no square is taken and no root of rounding.
-  const Eigen::MatrixXd product = Factor(a_covariance).transpose() * Factor(b_covariance);
+  const Eigen::MatrixXd product = Factor(a_covariance, check).transpose() * Factor(b_covariance, check);
+  if (check) check();
   return {std::max(0.0, apart + traces - 2 * SumSingularValues(product)),
           std::min(a.count(), b.count()) <= a.dimension()};
 }
 
-KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size) {
+KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size, const std::function<void()>& check) {
   if (subset_size < 2)
     throw ConfigError(fmt::format("kernel distance: subsets of {} rows: allowed are 2 and more", subset_size));
   CheckDimensions("kernel distance", a.cols(), b.cols());
@@ -161,6 +163,7 @@ KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size) {
   const Index subsets = std::min(a.rows(), b.rows()) / subset_size;
   Vector distances(subsets);
   for (Index i = 0; i < subsets; ++i) {
+    if (check) check();
     distances[i] =
         UnbiasedMmd(InDouble(a.Rows(i * subset_size, subset_size)), InDouble(b.Rows(i * subset_size, subset_size)));
   }

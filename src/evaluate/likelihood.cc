@@ -100,7 +100,7 @@ PartitionFunction ComputePartition(const VisibleLaw& law, ConstMatrix data, cons
                                   law.temperature, Quadrature::kMaxVisible, model.visible()));
   }
   if (model.hidden() <= ExactModel::kMaxHidden) {
-    return {PartitionMethod::kEnumeration, {ExactModel(model).log_partition(), 0}, {}};
+    return {PartitionMethod::kEnumeration, {ExactModel(model, pool).log_partition(), 0}, {}};
   }
   const GaussianBase base = FitBase(model, data);
   const ModelSamples samples = RunChains(model, data, options, pool, progress);

@@ -49,7 +49,7 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
     std::vector<float> norms;
     for (Index r = 0; r < count; ++r) {
       for (Index i = 0; i < references.cols(); ++i) columns(i, r) = block(r, i);
-      norms.push_back(static_cast<float>(SumOfSquares(block.row(r))));
+      norms.push_back(static_cast<float>(kernels::SumOfSquares(block.row(r))));
     }
     const kernels::RightFactor factor(columns, norms, scale);
     pool.ParallelFor((queries.rows() + kQueriesAtOnce - 1) / kQueriesAtOnce, [&](Index b) {
@@ -58,7 +58,7 @@ void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool,
       Matrix distances(rows, count);
       factor.Multiply(moved.view().Rows(begin, rows), distances);
       for (Index r = 0; r < rows; ++r) {
-        const auto norm = static_cast<float>(SumOfSquares(moved.row(begin + r)));
+        const auto norm = static_cast<float>(kernels::SumOfSquares(moved.row(begin + r)));
         for (float& d : distances.row(r)) d = std::max(0.0f, d + norm);
         use(begin + r, first, std::span<const float>(distances.row(r)));
       }

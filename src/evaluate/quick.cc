@@ -46,7 +46,7 @@ void RemoveMeans(std::span<float> window, Index channels) {
   }
 }
 
-double Norm(std::span<const float> x) { return std::sqrt(SumOfSquares(x)); }
+double Norm(std::span<const float> x) { return std::sqrt(kernels::SumOfSquares(x)); }
 
 // Windows at random places of the reference rows, one per row; in the first layer without their mean.
 Matrix DrawWindows(const QuickFeatures::Layer& layer, ConstMatrix rows, Index count, Index number) {

@@ -7,6 +7,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "kernels/kernels.h"
 #include "kernels/random-inl.h"
@@ -166,40 +167,87 @@ void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Inde
   }
 }
 
-// No multiplication is joined to an addition here: targets without that instruction could not have the same bits.
+// Eight sums side by side on every target, so that their bits are the same. A square of a float is exact in double.
+double SumOfSquares(std::span<const float> x) {
+  constexpr std::size_t kSums = 8;
+  constexpr std::size_t kParts = kSums / hn::MaxLanes(F64());
+  VD parts[kParts];
+  for (VD& part : parts) part = hn::Zero(F64());
+  std::size_t i = 0;
+  for (; i + kSums <= x.size(); i += kSums) {
+    for (std::size_t p = 0; p < kParts; ++p) {
+      const VD value = hn::PromoteTo(F64(), hn::LoadU(hn::Rebind<float, F64>(), &x[i + p * hn::Lanes(F64())]));
+      parts[p] = hn::MulAdd(value, value, parts[p]);
+    }
+  }
+  alignas(64) double sums[kSums];
+  for (std::size_t p = 0; p < kParts; ++p) hn::Store(parts[p], F64(), sums + p * hn::Lanes(F64()));
+  for (; i < x.size(); ++i) sums[0] += double{x[i]} * double{x[i]};
+  return std::accumulate(std::begin(sums), std::end(sums), 0.0);
+}
+
+// The steps of parameters. No multiplication is joined to an addition here: targets without that instruction could not
+// have the same bits.
+using Floats = hn::Rebind<float, F64>;  // as many as doubles fit in a vector
+
+HWY_INLINE VD Wide(hn::Vec<Floats> x) { return hn::PromoteTo(F64(), x); }
+HWY_INLINE hn::Vec<Floats> Narrow(VD x) { return hn::DemoteTo(Floats(), x); }
+
+// Elements first ... of arrays with `count` of them: as many as are left, at most a vector full.
+struct Lanes {
+  std::size_t first;
+  std::size_t count;
+
+  HWY_INLINE hn::Vec<Floats> Load(std::span<const float> x) const {
+    if (first + hn::Lanes(F64()) <= count) return hn::LoadU(Floats(), x.data() + first);
+    alignas(64) float part[hn::MaxLanes(F64())] = {};
+    std::copy_n(x.data() + first, count - first, part);
+    return hn::Load(Floats(), part);
+  }
+  HWY_INLINE void Store(hn::Vec<Floats> value, std::span<float> x) const {
+    if (first + hn::Lanes(F64()) <= count) return hn::StoreU(value, Floats(), x.data() + first);
+    alignas(64) float part[hn::MaxLanes(F64())];
+    hn::Store(value, Floats(), part);
+    std::copy_n(part, count - first, x.data() + first);
+  }
+};
+
+// θ, with its share taken off, minus rate · direction.
+HWY_INLINE hn::Vec<Floats> Stepped(hn::Vec<Floats> theta, double decay, double rate, VD direction) {
+  const F64 f64;
+  const auto decayed = hn::Sub(theta, Narrow(hn::Mul(hn::Set(f64, decay), Wide(theta))));
+  return hn::Sub(decayed, Narrow(hn::Mul(hn::Set(f64, rate), direction)));
+}
+
+void StepSgd(const SgdStep& step, std::span<const float> parameters, std::span<float> moment,
+             std::span<float> gradient) {
+  const VD scale = hn::Set(F64(), step.scale), keep = hn::Set(F64(), step.momentum);
+  for (std::size_t i = 0; i < gradient.size(); i += hn::Lanes(F64())) {
+    const Lanes lanes{i, gradient.size()};
+    VD direction = hn::Mul(scale, Wide(lanes.Load(gradient)));
+    if (!moment.empty()) {
+      const auto m = Narrow(hn::Add(hn::Mul(keep, Wide(lanes.Load(moment))), direction));
+      lanes.Store(m, moment);
+      direction = Wide(m);
+    }
+    lanes.Store(Stepped(lanes.Load(parameters), step.decay, step.rate, direction), gradient);
+  }
+}
+
 void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
               std::span<float> gradient) {
-  const F64 f64;
-  const hn::Rebind<float, F64> f32;
-  const auto set = [&](double x) HWY_ATTR { return hn::Set(f64, x); };
+  const auto set = [](double x) HWY_ATTR { return hn::Set(F64(), x); };
   const VD keep1 = set(step.beta1), take1 = set(1 - step.beta1), keep2 = set(step.beta2), take2 = set(1 - step.beta2);
-  const std::size_t count = gradient.size();
-  for (std::size_t i = 0; i < count; i += hn::Lanes(f64)) {
-    const std::size_t lanes = std::min(hn::Lanes(f64), count - i);
-    const auto load = [&](std::span<const float> x) HWY_ATTR {
-      alignas(64) float part[hn::MaxLanes(f64)] = {};
-      if (lanes == hn::Lanes(f64)) return hn::LoadU(f32, x.data() + i);
-      std::copy_n(x.data() + i, lanes, part);
-      return hn::Load(f32, part);
-    };
-    const auto store = [&](hn::Vec<hn::Rebind<float, F64>> value, std::span<float> x) HWY_ATTR {
-      alignas(64) float part[hn::MaxLanes(f64)];
-      if (lanes == hn::Lanes(f64)) return hn::StoreU(value, f32, x.data() + i);
-      hn::Store(value, f32, part);
-      std::copy_n(part, lanes, x.data() + i);
-    };
-    const auto wide = [&](auto x) HWY_ATTR { return hn::PromoteTo(f64, x); };
-    const auto narrow = [&](VD x) HWY_ATTR { return hn::DemoteTo(f32, x); };
-    const VD g = hn::Mul(set(step.scale), wide(load(gradient)));
-    const auto m = narrow(hn::Add(hn::Mul(keep1, wide(load(first))), hn::Mul(take1, g)));
-    const auto s = narrow(hn::Add(hn::Mul(keep2, wide(load(second))), hn::Mul(hn::Mul(take2, g), g)));
-    const VD length = hn::Add(hn::Sqrt(hn::Div(wide(s), set(step.correction2))), set(step.epsilon));
-    const VD direction = hn::Div(hn::Div(wide(m), set(step.correction1)), length);
-    const auto theta = load(parameters);
-    const auto decayed = hn::Sub(theta, narrow(hn::Mul(set(step.decay), wide(theta))));
-    store(m, first);
-    store(s, second);
-    store(hn::Sub(decayed, narrow(hn::Mul(set(step.rate), direction))), gradient);
+  for (std::size_t i = 0; i < gradient.size(); i += hn::Lanes(F64())) {
+    const Lanes lanes{i, gradient.size()};
+    const VD g = hn::Mul(set(step.scale), Wide(lanes.Load(gradient)));
+    const auto m = Narrow(hn::Add(hn::Mul(keep1, Wide(lanes.Load(first))), hn::Mul(take1, g)));
+    const auto s = Narrow(hn::Add(hn::Mul(keep2, Wide(lanes.Load(second))), hn::Mul(hn::Mul(take2, g), g)));
+    const VD length = hn::Add(hn::Sqrt(hn::Div(Wide(s), set(step.correction2))), set(step.epsilon));
+    const VD direction = hn::Div(hn::Div(Wide(m), set(step.correction1)), length);
+    lanes.Store(m, first);
+    lanes.Store(s, second);
+    lanes.Store(Stepped(lanes.Load(parameters), step.decay, step.rate, direction), gradient);
   }
 }
 
@@ -217,6 +265,8 @@ HWY_EXPORT(AddColumns);
 HWY_EXPORT(AddMoments);
 HWY_EXPORT(AddProducts);
 HWY_EXPORT(AddVisibleSums);
+HWY_EXPORT(SumOfSquares);
+HWY_EXPORT(StepSgd);
 HWY_EXPORT(StepAdam);
 
 void DrawNormals(const DrawPlace& draw, Index row, std::span<float> out) {
@@ -239,6 +289,11 @@ void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
 }
 void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
   HWY_DYNAMIC_DISPATCH(AddVisibleSums)(pair, weights, tile, rows, sums);
+}
+double SumOfSquares(std::span<const float> x) { return HWY_DYNAMIC_DISPATCH(SumOfSquares)(x); }
+void StepSgd(const SgdStep& step, std::span<const float> parameters, std::span<float> moment,
+             std::span<float> gradient) {
+  HWY_DYNAMIC_DISPATCH(StepSgd)(step, parameters, moment, gradient);
 }
 void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
               std::span<float> gradient) {

@@ -34,10 +34,12 @@ struct Rows {
 
 // --- packing
 
-// One panel of a matrix, with each row multiplied by its factor where there are factors; of its transpose; and back.
+// One panel of a matrix, with each row multiplied by its factor where there are factors; of its transpose; and back: the
+// transpose with each column multiplied by its factor, of which there are kPanel.
 void Pack(ConstMatrix from, Index panel, PanelView to, std::span<const float> row_factors = {});
 void PackTransposed(ConstMatrix from, Index panel, PanelView to);
 void Unpack(ConstPanelView from, Index panel, MutableMatrix to);
+void UnpackTransposed(ConstPanelView from, Index panel, std::span<const float> column_factors, MutableMatrix to);
 
 // --- products
 
@@ -66,9 +68,13 @@ void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows
 void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product);
 
 // sum += hᵀ v and pᵀ v, for one panel of visible units and the given hidden units, whose first is a multiple of
-// kPanel. sum: hidden × visible; h_transposed: hidden × rows.                                     [math.md (9), (10)]
-void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum);
-void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum);
+// kPanel; or =, with the bits of sums that were 0. sum: hidden × visible; h_transposed: hidden × rows.
+//                                                                                                 [math.md (9), (10)]
+enum class Sums { kAdd, kReplace };
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum,
+                     Sums sums = Sums::kAdd);
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum,
+                                Sums sums = Sums::kAdd);
 
 // out = start + left · right, for matrices in rows: what is off the hot path. Each row of `right` is multiplied by its
 // factor where there are factors.
@@ -103,7 +109,8 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
 
 // --- sums, in double
 
-double SumSoftplus(std::span<const float> x);  // Σ log(1 + exp x)
+double SumSoftplus(std::span<const float> x);   // Σ log(1 + exp x)
+double SumOfSquares(std::span<const float> x);  // the same bits on every target
 
 // Of one panel, added to out[0] ... out[15]: Σ x, and Σ (v - μ) and Σ (v - μ)².
 void AddColumns(ConstPanelView x, Index panel, double* out);
@@ -132,9 +139,20 @@ void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Inde
 
 // --- steps
 
-// One step of Adam: the running means of the gradient and of its square move on, and the gradient becomes what the
-// parameters are after the step. In double, with one rounding of each result: the same bits on every target.
-//                                                                                                       [math.md (33)]
+// The gradient becomes what the parameters are after a step. In double, with one rounding of each result: the same bits
+// on every target.
+
+// One step of gradient descent; with a running sum of the gradients where `moment` is not empty.
+struct SgdStep {
+  double scale;  // of the gradient
+  double momentum;
+  double rate;
+  double decay;  // share of a parameter that is taken off
+};
+void StepSgd(const SgdStep& step, std::span<const float> parameters, std::span<float> moment,
+             std::span<float> gradient);
+
+// One step of Adam: the running means of the gradient and of its square move on.                        [math.md (33)]
 struct AdamStep {
   double scale;  // of the gradient
   double beta1, beta2;

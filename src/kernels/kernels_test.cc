@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 
 #include "grbm/core/parallel.h"
@@ -237,6 +238,42 @@ TEST_P(Kernels, OuterProductsAccumulate) {
   }
 }
 
+// As if the sums had been 0: whatever they were.
+TEST_P(Kernels, OuterProductsReplaceWhatWasThere) {
+  BitMatrix transposed(hidden, rows);
+  ForGroups([&](Index g) { TransposeBits(h, g, transposed); });
+  const Panels p_panels = Packed(p);
+  const auto run = [&](Panels sum, Sums sums) {
+    Panels marginal = sum;
+    for (Index panel = 0; panel < v_panels.view().panels(); ++panel) {
+      AccumulateOuter(transposed, v_panels, panel, {0, hidden}, sum, sums);
+      AccumulateProbabilityOuter(p_panels, v_panels, panel, {0, hidden}, marginal, sums);
+    }
+    Matrix both(2 * hidden, visible);
+    for (Index panel = 0; panel < v_panels.view().panels(); ++panel) {
+      Unpack(sum, panel, both.view().Rows(0, hidden));
+      Unpack(marginal, panel, both.view().Rows(hidden, hidden));
+    }
+    return both;
+  };
+  EXPECT_EQ(run(W_transposed, Sums::kReplace), run(Panels(hidden, visible), Sums::kAdd));
+}
+
+TEST_P(Kernels, PanelsComeBackTransposedAndMultiplied) {
+  Matrix back(visible, hidden);
+  std::vector<float> factors(16);
+  for (std::size_t c = 0; c < factors.size(); ++c) factors[c] = 0.5f + static_cast<float>(c);
+  for (Index panel = 0; panel < W_transposed.view().panels(); ++panel) {
+    UnpackTransposed(W_transposed, panel, factors, back);
+  }
+  for (Index i = 0; i < visible; ++i) {
+    for (Index j = 0; j < hidden; ++j) {
+      ASSERT_EQ(W_transposed.view()(j, i), W(i, j));
+      ASSERT_EQ(back(i, j), W(i, j) * factors[static_cast<std::size_t>(i % 16)]);
+    }
+  }
+}
+
 TEST_P(Kernels, TransposedBitsAreTheBits) {
   BitMatrix transposed = RandomHidden(hidden, rows, 10);
   ForGroups([&](Index g) { TransposeBits(h, g, transposed); });
@@ -279,7 +316,7 @@ TEST_P(Kernels, ARowDependsOnNoOther) {
     }
     return std::make_tuple(all_logits, products, marginals, bits);
   };
-  const Index some = rows / 3;
+  const Index some = std::min<Index>(rows / 3, 5);  // few enough for a kernel of their own
   EXPECT_TRUE(run({all()}) == run({{0, some}, {some, rows - some}}));
 }
 
@@ -483,6 +520,38 @@ TEST(KernelsOnThreads, ConcurrentCallsAreRight) {
   pool.ParallelFor(5000, [&](Index) {
     if (run() != expected) throw NumericError("a product came out wrong");
   });
+}
+
+TEST_P(Moments, SumsOfSquaresAreThoseOfALoop) {
+  for (const Index units : {0, 1, 7, 8, 9, 16, 67}) {
+    const Matrix x = RandomVisible(1, units, 1);
+    double sums[8] = {};
+    for (Index k = 0; k < units; ++k) {
+      sums[k < units / 8 * 8 ? k % 8 : 0] += double{x(0, k)} * double{x(0, k)};
+    }
+    EXPECT_EQ(SumOfSquares(x.row(0)), std::accumulate(std::begin(sums), std::end(sums), 0.0));
+  }
+}
+
+TEST_P(Moments, StepsOfDescentAreThoseOfALoop) {
+  const SgdStep step = {0.7, 0.9, 0.01, 0.003};
+  for (const bool with_moment : {false, true}) {
+    for (const Index units : {1, 7, 8, 9, 67}) {
+      const Matrix theta = RandomVisible(1, units, 1);
+      Matrix m = RandomVisible(1, units, 2);
+      Matrix g = RandomVisible(1, units, 4);
+      Matrix expected_m = m, expected = g;
+      for (Index k = 0; k < units; ++k) {
+        double direction = step.scale * double{g(0, k)};
+        if (with_moment) direction = expected_m(0, k) = static_cast<float>(0.9 * double{m(0, k)} + direction);
+        const float decayed = theta(0, k) - static_cast<float>(step.decay * double{theta(0, k)});
+        expected(0, k) = decayed - static_cast<float>(step.rate * direction);
+      }
+      StepSgd(step, theta.row(0), with_moment ? m.row(0) : std::span<float>(), g.row(0));
+      EXPECT_EQ(m, expected_m);
+      EXPECT_EQ(g, expected);
+    }
+  }
 }
 
 TEST_P(Moments, StepsOfAdamAreThoseOfALoop) {

@@ -1,4 +1,8 @@
 // Rows and columns from one order into another.
+#include "kernels/targets.h"
+// After it:
+#include <hwy/highway.h>
+
 #include <algorithm>
 
 #include "kernels/kernels.h"
@@ -7,7 +11,43 @@ namespace grbm::kernels {
 
 namespace {
 
+// Shuffles of four floats are as good on every target.
+namespace hn = hwy::HWY_NAMESPACE;
+using F4 = hn::FixedTag<float, 4>;
+
 Index PanelWidth(Index cols, Index panel) { return std::min(kPanel, cols - panel * kPanel); }
+
+// The transpose of 4 × 4 numbers, each of its rows handed to out(row, numbers).
+template <typename Out>
+void Transpose4(const float* from, Index stride, const Out& out) {
+  const hn::Repartition<double, F4> pairs;
+  const auto row = [&](Index r) { return hn::LoadU(F4(), from + r * stride); };
+  const auto low = [&](auto a, auto b) { return hn::BitCast(pairs, hn::InterleaveLower(F4(), a, b)); };
+  const auto high = [&](auto a, auto b) { return hn::BitCast(pairs, hn::InterleaveUpper(F4(), a, b)); };
+  const auto put = [&](Index r, auto a, auto b) {
+    out(r, hn::BitCast(F4(), hn::InterleaveLower(pairs, a, b)));
+    out(r + 1, hn::BitCast(F4(), hn::InterleaveUpper(pairs, a, b)));
+  };
+  put(0, low(row(0), row(1)), low(row(2), row(3)));
+  put(2, high(row(0), row(1)), high(row(2), row(3)));
+}
+
+// to = fromᵀ, with each row multiplied by its factor where there are factors.
+void Transpose(ConstMatrix from, std::span<const float> factors, MutableMatrix to) {
+  const auto factor = [&](Index r) { return factors.empty() ? 1.0f : factors[static_cast<std::size_t>(r)]; };
+  const Index whole_rows = from.rows() / 4 * 4;
+  const Index whole_cols = from.cols() / 4 * 4;
+  for (Index r = 0; r < whole_rows; r += 4) {
+    for (Index c = 0; c < whole_cols; c += 4) {
+      Transpose4(&from(r, c), from.stride(), [&](Index k, auto numbers) {
+        hn::StoreU(hn::Mul(numbers, hn::Set(F4(), factor(c + k))), F4(), &to(c + k, r));
+      });
+    }
+  }
+  for (Index r = 0; r < from.rows(); ++r) {
+    for (Index c = r < whole_rows ? whole_cols : 0; c < from.cols(); ++c) to(c, r) = from(r, c) * factor(c);
+  }
+}
 
 // Exchanges rows and columns of 64 × 64 bits: ever smaller blocks off the diagonal change places.
 void Transpose64(std::uint64_t (&rows)[64]) {
@@ -35,12 +75,12 @@ void Pack(ConstMatrix from, Index panel, PanelView to, std::span<const float> ro
 
 void PackTransposed(ConstMatrix from, Index panel, PanelView to) {
   const Index width = PanelWidth(from.rows(), panel);
-  const float* in[kPanel];
-  for (Index c = 0; c < width; ++c) in[c] = from.row(panel * kPanel + c).data();
-  for (Index r = 0; r < from.cols(); ++r) {
-    float* const line = to.line(panel, r);
-    for (Index c = 0; c < width; ++c) line[c] = in[c][r];
-  }
+  Transpose(from.Rows(panel * kPanel, width), {}, {to.line(panel, 0), from.cols(), width, kPanel});
+}
+
+void UnpackTransposed(ConstPanelView from, Index panel, std::span<const float> column_factors, MutableMatrix to) {
+  const Index width = PanelWidth(from.cols(), panel);
+  Transpose({from.line(panel, 0), from.rows(), width, kPanel}, column_factors, to.Rows(panel * kPanel, width));
 }
 
 void Unpack(ConstPanelView from, Index panel, MutableMatrix to) {

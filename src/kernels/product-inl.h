@@ -51,13 +51,10 @@ struct Tile {
       for (std::size_t i = 0; i < kVectors; ++i) hn::Store(sums[r][i], F32(), out + r * kPanel + i * kLanes);
     }
   }
-  HWY_INLINE void AddTo(float* out) {
+  HWY_INLINE void Add(const Tile& other) {
     for (int r = 0; r < kRows; ++r) {
-      for (std::size_t i = 0; i < kVectors; ++i) {
-        sums[r][i] = hn::Add(sums[r][i], hn::Load(F32(), out + r * kPanel + i * kLanes));
-      }
+      for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Add(sums[r][i], other.sums[r][i]);
     }
-    Store(out);
   }
 
   // sums[r] += Σ_k left(r, k) right(k): left(r, k) at left[r·kRowStep + k·kTermStep], right(k) a line each.

@@ -148,6 +148,8 @@ void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, cons
 void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
   const Index first = tile * kGroupPanels;
   const Index panels = GroupPanels(W_transposed.cols(), tile);
+  constexpr Index kFewRows = kTileRows > 2 ? 16 : 8;  // by measurement, of 784 × 512 weights
+  if (rows.count <= kFewRows) return FewRowsProduct<5, 5, 5, 5, 6, 6>(h, W_transposed, first, panels, rows, product);
   for (Index panel = first; panel < first + panels; ++panel) {
     TableProduct<5, 5, 5, 5, 6, 6>(h, W_transposed, panel, rows, product, false);
   }
@@ -161,19 +163,26 @@ void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index til
       [&](Index q, Index row) HWY_ATTR { return product.line(first_panel + q, row); });
 }
 
-void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {
-  TableProduct<6, 6, 6, 7, 7, 6, 6, 6, 7, 7>(h_transposed, v, panel, units, sum, true);
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum, Sums sums) {
+  TableProduct<6, 6, 6, 7, 7, 6, 6, 6, 7, 7>(h_transposed, v, panel, units, sum, sums == Sums::kAdd);
 }
 
-void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum) {
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum, Sums sums) {
   // The rows of the left factor are the columns of p: tiles must not cross its panels.
   for (Index unit = units.first; unit < units.first + units.count; unit += kPanel) {
     const float* const columns = p.line(unit / kPanel, 0);
     ForTiles(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
-      Tile<kRows> sums;
-      sums.Start();
-      sums.template AddTerms<1, kPanel>(columns + column, v.line(panel, 0), v.rows());
-      sums.AddTo(sum.line(panel, unit + column));
+      Tile<kRows> terms;
+      terms.Start();
+      terms.template AddTerms<1, kPanel>(columns + column, v.line(panel, 0), v.rows());
+      Tile<kRows> total;
+      if (sums == Sums::kAdd) {
+        total.Load(sum.line(panel, unit + column));
+      } else {
+        total.Start();
+      }
+      total.Add(terms);
+      total.Store(sum.line(panel, unit + column));
     });
   }
 }
@@ -203,11 +212,11 @@ void HiddenProduct(ConstBitView h, ConstPanelView W_transposed, Index tile, Rows
 void ProbabilityProduct(ConstPanelView p, ConstPanelView W_transposed, Index tile, Rows rows, PanelView product) {
   HWY_DYNAMIC_DISPATCH(ProbabilityProduct)(p, W_transposed, tile, rows, product);
 }
-void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum) {
-  HWY_DYNAMIC_DISPATCH(AccumulateOuter)(h_transposed, v, panel, units, sum);
+void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, Rows units, PanelView sum, Sums sums) {
+  HWY_DYNAMIC_DISPATCH(AccumulateOuter)(h_transposed, v, panel, units, sum, sums);
 }
-void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum) {
-  HWY_DYNAMIC_DISPATCH(AccumulateProbabilityOuter)(p, v, panel, units, sum);
+void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum, Sums sums) {
+  HWY_DYNAMIC_DISPATCH(AccumulateProbabilityOuter)(p, v, panel, units, sum, sums);
 }
 
 }  // namespace grbm::kernels

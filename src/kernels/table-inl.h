@@ -15,6 +15,7 @@
 #include <bit>
 
 #include "kernels/panels.h"
+#include "kernels/product-inl.h"
 #include "kernels/random-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -37,7 +38,7 @@ class SubsetSums {
   static constexpr int kSpan = (kBits + ...);
   static_assert(kGroup % kSpan == 0);
 
-  // From rows first ... first + kSpan - 1 of the panel; those past the last row are zero.
+  // From rows first ... first + kSpan - 1 of the panel; no bit is set for those past the last row.
   HWY_NOINLINE void Build(ConstPanelView right, Index panel, Index first) {
     // The rows of the next call: until then the hardware will have lost track of them.
     for (Index row = first + kSpan; row < std::min(right.rows(), first + 2 * kSpan); ++row) {
@@ -46,13 +47,11 @@ class SubsetSums {
     for (std::size_t t = 0; t < kTables; ++t) {
       float* const table = sums_ + kStart[t] * kWidth;
       for (std::size_t i = 0; i < kUsed; ++i) hn::Store(hn::Zero(F32()), F32(), table + i * kLanes);
-      if (first + kFirstBit[t] >= right.rows()) continue;  // no bit is set: the empty sum is all that is asked for
       for (int bit = 0; bit < kSizes[t]; ++bit) {
         const Index row = first + kFirstBit[t] + bit;
+        if (row >= right.rows()) break;
         VF line[kUsed];
-        for (std::size_t i = 0; i < kUsed; ++i) {
-          line[i] = row < right.rows() ? hn::Load(F32(), right.line(panel, row) + i * kLanes) : hn::Zero(F32());
-        }
+        for (std::size_t i = 0; i < kUsed; ++i) line[i] = hn::Load(F32(), right.line(panel, row) + i * kLanes);
         // The entries with this bit as the highest are those below it, with the line added.
         const float* from = table;
         float* to = table + (std::size_t{1} << bit) * kWidth;
@@ -65,9 +64,21 @@ class SubsetSums {
     }
   }
 
-  // out += the sums that each row's bits ask for; `words` holds them from bit `shift` on.
-  HWY_NOINLINE void Add(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
-                        bool first) const {
+  // out += the sums that each row's bits ask for; `words` holds them from bit `shift` on, for `span` rows of the right
+  // factor, and none after those. Tables past them would add empty sums: the bits of a sum, never -0, stay without them.
+  HWY_INLINE void Add(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
+                      bool first, Index span) const {
+    if (span > kFirstBit[kTables - 1]) {
+      AddTables<true>(words, shift, rows, out, first, span);
+    } else {
+      AddTables<false>(words, shift, rows, out, first, span);
+    }
+  }
+
+ private:
+  template <bool kAll>
+  HWY_NOINLINE void AddTables(const std::uint64_t* HWY_RESTRICT words, Index shift, Index rows, float* HWY_RESTRICT out,
+                              bool first, Index span) const {
     const F32 f;
     for (Index r = 0; r < rows; ++r, out += kPanel) {
       const std::uint64_t bits = words[r] >> shift;
@@ -75,6 +86,7 @@ class SubsetSums {
       for (std::size_t i = 0; i < kUsed; ++i) sum[i] = first ? hn::Zero(f) : hn::Load(f, out + i * kLanes);
 #pragma GCC unroll 16
       for (std::size_t t = 0; t < kTables; ++t) {
+        if (!kAll && t > 0 && kFirstBit[t] >= span) break;
         // The index, already multiplied by the bytes of an entry.
         const int move = kFirstBit[t] - kLogBytes;
         const std::uint64_t offsets = ((std::uint64_t{1} << kSizes[t]) - 1) << kLogBytes;
@@ -87,7 +99,6 @@ class SubsetSums {
     }
   }
 
- private:
   static constexpr std::size_t kTables = sizeof...(kBits);
   static constexpr int kSizes[] = {kBits...};
   static constexpr std::size_t kWidth = kUsed * kLanes;
@@ -107,7 +118,7 @@ HWY_NOINLINE void TableProductOf(ConstBitView bits, ConstPanelView right, Index 
   for (Index k = 0; k < right.rows(); k += sums.kSpan) {
     sums.Build(right, panel, k);
     sums.Add(&bits.word(rows.first, k / kGroup), k % kGroup, rows.count, out.line(panel, rows.first),
-             k == 0 && !accumulate);
+             k == 0 && !accumulate, right.rows() - k);
   }
 }
 
@@ -119,6 +130,50 @@ void TableProduct(ConstBitView bits, ConstPanelView right, Index panel, Rows row
   } else {
     TableProductOf<kVectors, kBits...>(bits, right, panel, rows, out, accumulate);
   }
+}
+
+// Sixty-four bits as numbers.
+HWY_INLINE void ExpandBits(std::uint64_t bits, float* HWY_RESTRICT out) {
+  const F32 f;
+  for (std::size_t i = 0; i < kGroup; i += kLanes, bits >>= kLanes) {
+    std::uint8_t bytes[8];
+    std::memcpy(bytes, &bits, 8);
+    hn::Store(hn::IfThenElseZero(hn::LoadMaskBits(f, bytes), hn::Set(f, 1.0f)), f, out + i);
+  }
+}
+
+// The same bits for `panels` panels of the result, for a few rows: tables would take longer to build than they save. Each
+// table's entry is summed up when it is asked for, in the order in which Build does it. A bit is a factor of 0 or 1, for
+// which a joined multiplication and addition rounds as the addition alone. All of `right` is finite.
+template <int... kBits>
+void FewRowsProduct(ConstBitView bits, ConstPanelView right, Index first_panel, Index panels, Rows rows,
+                    PanelView out) {
+  constexpr int kSizes[] = {kBits...};
+  static_assert(kGroup % (kBits + ...) == 0);
+  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+    alignas(64) float factors[kRows][kGroup];
+    for (Index first = 0; first < right.rows(); first += kGroup) {
+      const Index last = std::min(right.rows(), first + kGroup);
+      for (int r = 0; r < kRows; ++r) ExpandBits(bits.word(row + r, first / kGroup), factors[r]);
+      for (Index p = 0; p < panels; ++p) {
+        float* const lines = out.line(first_panel + p, row);
+        Tile<kRows> sums;
+        if (first > 0) {
+          sums.Load(lines);
+        } else {
+          sums.Start();
+        }
+        for (Index k = first, t = 0; k < last; k += kSizes[t], t = (t + 1) % Index{sizeof...(kBits)}) {
+          Tile<kRows> entry;
+          entry.Start();
+          entry.template AddTerms<kGroup, 1>(&factors[0][k - first], right.line(first_panel + p, k),
+                                             std::min<Index>(kSizes[t], last - k));
+          sums.Add(entry);
+        }
+        sums.Store(lines);
+      }
+    }
+  });
 }
 
 }  // namespace grbm::kernels::HWY_NAMESPACE

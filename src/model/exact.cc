@@ -16,22 +16,31 @@ namespace {
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// Calls use(state, Wh) for every state of the hidden units, bit j of the state being unit j. Level l of the partial
-// sums holds the sum over units l and above, so a step from one state to the next adds one column, and nothing
-// drifts.
+std::size_t StateCount(const Model& model) { return std::size_t{1} << model.hidden(); }
+
+// Calls use(state, Wh) for states first ... first + count - 1 of the hidden units, bit j of the state being unit j. Level
+// l of the partial sums holds the sum over units l and above, so a step from one state to the next adds one column, and
+// nothing drifts: a state's sums are the same wherever one begins.
 template <typename Use>
-void EnumerateProducts(const Model& model, const Use& use) {
-  const Index hidden = model.hidden();
+void EnumerateProducts(const Model& model, std::size_t first, std::size_t count, const Use& use) {
   const auto visible = Size(model.visible());
-  std::vector<std::vector<double>> level(Size(hidden) + 1, std::vector<double>(visible));
-  const std::size_t states = std::size_t{1} << hidden;
-  for (std::size_t state = 0; state < states; ++state) {
-    if (state > 0) {
-      const int changed = std::countr_zero(state);  // this bit became 1, those below 0
-      const auto top = static_cast<std::size_t>(changed);
-      for (std::size_t i = 0; i < visible; ++i) {
-        level[top][i] = level[top + 1][i] + double{model.W()(static_cast<Index>(i), changed)};
-      }
+  std::vector<std::vector<double>> level(Size(model.hidden()) + 1, std::vector<double>(visible));
+  const auto add = [&](std::size_t unit) {
+    for (std::size_t i = 0; i < visible; ++i) {
+      level[unit][i] = level[unit + 1][i] + double{model.W()(static_cast<Index>(i), static_cast<Index>(unit))};
+    }
+  };
+  for (std::size_t l = Size(model.hidden()); l-- > 0;) {
+    if ((first >> l & 1) != 0) {
+      add(l);
+    } else {
+      level[l] = level[l + 1];
+    }
+  }
+  for (std::size_t state = first; state < first + count; ++state) {
+    if (state > first) {
+      const auto top = static_cast<std::size_t>(std::countr_zero(state));  // this bit became 1, those below 0
+      add(top);
       for (std::size_t l = top; l > 0; --l) level[l - 1] = level[l];
     }
     use(state, std::span<const double>(level[0]));
@@ -41,6 +50,13 @@ void EnumerateProducts(const Model& model, const Use& use) {
 }  // namespace
 
 ExactModel::ExactModel(Model model) : model_(std::move(model)) {
+  ThreadPool pool(1);
+  Enumerate(pool);
+}
+
+ExactModel::ExactModel(Model model, ThreadPool& pool) : model_(std::move(model)) { Enumerate(pool); }
+
+void ExactModel::Enumerate(ThreadPool& pool) {
   if (model_.hidden() > kMaxHidden) {
     throw ConfigError(
         fmt::format("exact answers: {} hidden units: allowed are at most {}, for 2^hidden states "
@@ -49,15 +65,21 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
   }
   // log Z = (N/2) log 2π + Σ ½ log σ² + log Σ_h exp(b·h + Σ ((μ + Wh)² - μ²) / 2σ²)                    [math.md (12)]
   std::vector<double>& log_weight = probability_;
-  log_weight.resize(std::size_t{1} << model_.hidden());
-  EnumerateProducts(model_, [&](std::size_t state, std::span<const double> product) {
-    double sum = 0;
-    for (std::size_t j = 0; j < model_.b().size(); ++j) sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
-    for (std::size_t i = 0; i < product.size(); ++i) {
-      const double m = model_.mu()[i];
-      sum += product[i] * (2 * m + product[i]) / (2 * std::exp(double{model_.log_var()[i]}));
-    }
-    log_weight[state] = sum;
+  log_weight.resize(StateCount(model_));
+  std::vector<double> twice_variance;
+  for (const float l : model_.log_var()) twice_variance.push_back(2 * std::exp(double{l}));
+  constexpr std::size_t kStates = 1 << 10;  // at a time
+  const std::size_t count = std::min(kStates, log_weight.size());
+  pool.ParallelFor(static_cast<Index>(log_weight.size() / count), [&](Index block) {
+    EnumerateProducts(model_, Size(block) * count, count, [&](std::size_t state, std::span<const double> product) {
+      double sum = 0;
+      for (std::size_t j = 0; j < model_.b().size(); ++j) sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
+      for (std::size_t i = 0; i < product.size(); ++i) {
+        const double m = model_.mu()[i];
+        sum += product[i] * (2 * m + product[i]) / twice_variance[i];
+      }
+      log_weight[state] = sum;
+    });
   });
   const double largest = *std::ranges::max_element(log_weight);
   double total = 0;
@@ -72,8 +94,9 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
 
 template <typename Use>
 void ExactModel::ForStates(const Use& use) const {
-  EnumerateProducts(
-      model_, [&](std::size_t state, std::span<const double> product) { use(state, probability_[state], product); });
+  EnumerateProducts(model_, 0, StateCount(model_), [&](std::size_t state, std::span<const double> product) {
+    use(state, probability_[state], product);
+  });
 }
 
 double ExactModel::LogDensity(std::span<const double> v) const { return -MarginalEnergy(model_, v) - log_partition_; }

@@ -15,6 +15,16 @@ namespace {
 using testing::Doubles;
 using testing::RandomModel;
 
+// Blocks of states on a pool: 2^11 of them are two.
+TEST(Exact, EnumerationHasTheSameBitsOnAPool) {
+  const Model model = RandomModel(3, 11, 5);
+  ThreadPool pool(3);
+  const ExactModel alone(model);
+  const ExactModel shared(model, pool);
+  EXPECT_EQ(alone.log_partition(), shared.log_partition());
+  EXPECT_EQ(alone.Moments().vh, shared.Moments().vh);
+}
+
 // Two independent routes to log Z: enumeration of h with v integrated out, quadrature of v with h summed out.
 TEST(Exact, EnumerationAgreesWithQuadrature) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -33,12 +34,19 @@ void CheckLength(std::span<const float> values, Index length, const char* name, 
                               values.size(), length, of));
 }
 
+// Throws where the weights' bytes could not even be counted.
+void CheckSize(Index visible, Index hidden) {
+  constexpr Index kMost = std::numeric_limits<Index>::max() / 64;
+  if (visible <= 0 || hidden <= 0 || hidden <= kMost / visible) return;
+  throw ConfigError(fmt::format("model: {} × {} weights: no memory holds so many", visible, hidden));
+}
+
 float LogFloor(double variance_floor) { return static_cast<float>(std::log(variance_floor)); }
 
 }  // namespace
 
 Parameters::Parameters(Index visible, Index hidden)
-    : W(visible, hidden),
+    : W((CheckSize(visible, hidden), visible), hidden),
       b(static_cast<std::size_t>(hidden)),
       mu(static_cast<std::size_t>(visible)),
       log_var(static_cast<std::size_t>(visible)) {}

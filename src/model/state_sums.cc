@@ -87,6 +87,7 @@ bool StateSums::MakeRoom(Index rows, ThreadPool& pool) {
 }
 
 void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
+  if (v.rows() == 0) return;
   AddVisible(v, pool);
   if (MakeRoom(v.rows(), pool)) {
     CopyPanels(v, visible_, kept_, pool);
@@ -95,10 +96,13 @@ void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
     return;
   }
   Transpose(h, pool);
-  AddToSum([&](Index panel, Rows units) { kernels::AccumulateOuter(transposed_, v, panel, units, sum_); }, pool);
+  AddToSum([&](Index panel, Rows units,
+               kernels::Sums how) { kernels::AccumulateOuter(transposed_, v, panel, units, sum_, how); },
+           pool);
 }
 
 void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
+  if (v.rows() == 0) return;
   AddVisible(v, pool);
   double* const sums = hidden_sum().data();
   ForPanels(p, pool, [&](Index panel) { kernels::AddColumns(p, panel, sums + panel * kPanel); });
@@ -108,7 +112,9 @@ void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
     kept_ += v.rows();
     return;
   }
-  AddToSum([&](Index panel, Rows units) { kernels::AccumulateProbabilityOuter(p, v, panel, units, sum_); }, pool);
+  AddToSum([&](Index panel, Rows units,
+               kernels::Sums how) { kernels::AccumulateProbabilityOuter(p, v, panel, units, sum_, how); },
+           pool);
 }
 
 void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, double inverse_temperature,
@@ -149,7 +155,7 @@ void StateSums::Transpose(ConstBitView h, ThreadPool& pool) {
   });
 }
 
-// Adds what outer(panel, hidden units) adds to sum_, until all pairs are covered.
+// Calls outer(panel, hidden units, how), which adds to sum_ or writes what is there first, until all pairs are covered.
 template <typename Outer>
 void StateSums::AddToSum(const Outer& outer, ThreadPool& pool) {
   if (sum_.rows() == 0) sum_ = kernels::Panels(model_->hidden(), model_->visible());
@@ -159,8 +165,7 @@ void StateSums::AddToSum(const Outer& outer, ThreadPool& pool) {
     const Index panel = k % sum.panels();
     const Index first = k / sum.panels() * kOuterUnits;
     const Rows units{first, std::min(kOuterUnits, model_->hidden() - first)};
-    if (!has_sum_) std::fill_n(sum.line(panel, units.first), units.count * kPanel, 0.0f);
-    outer(panel, units);
+    outer(panel, units, has_sum_ ? kernels::Sums::kAdd : kernels::Sums::kReplace);
   });
   has_sum_ = true;
 }
@@ -169,11 +174,11 @@ void StateSums::Settle(ThreadPool& pool) {
   if (kept_ == 0) return;
   if (hidden_kind_ == Hidden::kState) Transpose(hidden_.view().Rows(0, kept_), pool);
   AddToSum(
-      [&](Index panel, Rows units) {
+      [&](Index panel, Rows units, kernels::Sums how) {
         if (hidden_kind_ == Hidden::kState) {
-          kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, sum_);
+          kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, sum_, how);
         } else {
-          kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, sum_);
+          kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, sum_, how);
         }
       },
       pool);

@@ -73,16 +73,15 @@ void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient
   }
   double interaction[kPanel] = {};  // Σ v_i Σ_j W_ij h_j
   kernels::AddProducts(weights_.transposed(), sum, panel, interaction);
+  float weights_scale[kPanel] = {};
   for (Index i = panel * kPanel; i < std::min(model_.visible(), (panel + 1) * kPanel); ++i) {
     const std::size_t at = Size(i);
     const double scale = factor_ / std::exp(double{model_.log_var()[at]});
-    const auto weight = static_cast<float>(scale);
-    const std::span<float> row = gradient.W.row(i);
-    const float* column = lines + i % kPanel;
-    for (std::size_t j = 0; j < row.size(); ++j) row[j] = -column[Size(kPanel) * j] * weight;
+    weights_scale[i % kPanel] = -static_cast<float>(scale);
     gradient.mu[at] = static_cast<float>(-offset[at] * scale);
     gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square[at]) * scale);
   }
+  kernels::UnpackTransposed(sum, panel, weights_scale, gradient.W);
 }
 
 void GradientOfSums::WriteHidden(Parameters& gradient) const {
@@ -107,8 +106,8 @@ std::vector<double> WriteGradient(std::span<const PieceSums> pieces, double coun
     if (piece.chains != nullptr) chains.push_back(piece.chains->vector());
   }
   std::vector<double> vector = AddInOrder(data);
-  const GradientOfSums write(model, vector, chains.empty() ? std::vector<double>() : AddInOrder(chains), counted, factor,
-                             pool);
+  const GradientOfSums write(model, vector, chains.empty() ? std::vector<double>() : AddInOrder(chains), counted,
+                             factor, pool);
   pool.ParallelFor(kernels::PanelCount(model.visible()), [&](Index panel) {
     static thread_local AlignedVector<float> memory[3];
     const auto one_panel = [&](int k) { return OnePanel(model.hidden(), model.visible(), memory[k]); };

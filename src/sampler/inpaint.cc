@@ -17,6 +17,14 @@ SamplerOptions InpaintSampler(SamplerOptions options) {
   return options;
 }
 
+void PutBack(ConstMatrix data, MatrixView<const std::uint8_t> known, MutableMatrix to) {
+  for (Index r = 0; r < to.rows(); ++r) {
+    for (Index i = 0; i < to.cols(); ++i) {
+      if (known(r, i) != 0) to(r, i) = data(r, i);
+    }
+  }
+}
+
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
                std::uint64_t seed, ThreadPool& pool) {
   const std::vector<std::uint8_t> row(known.begin(), known.end());
@@ -37,13 +45,7 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
         fmt::format("inpaint: known is {} × {}: expected is one element for each of {} rows and {} visible units",
                     known.rows(), known.cols(), data.rows(), model.visible()));
   }
-  const auto put_back = [&](Matrix& v) {
-    for (Index r = 0; r < v.rows(); ++r) {
-      for (Index i = 0; i < v.cols(); ++i) {
-        if (known(r, i) != 0) v(r, i) = data(r, i);
-      }
-    }
-  };
+  const auto put_back = [&](Matrix& v) { PutBack(data, known, v); };
 
   CheckOptions(options);
   Engine engine(pool);

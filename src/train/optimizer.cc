@@ -34,7 +34,8 @@ auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> 
 
 double Norm(const Parameters& gradient, ThreadPool& pool) {
   std::vector<double> squares(static_cast<std::size_t>(RowCount(gradient)));
-  ForRows(gradient, pool, [&](Index k) { squares[static_cast<std::size_t>(k)] = SumOfSquares(Row(gradient, k)); });
+  ForRows(gradient, pool,
+          [&](Index k) { squares[static_cast<std::size_t>(k)] = kernels::SumOfSquares(Row(gradient, k)); });
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
@@ -61,22 +62,12 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
     const bool scaled = row < parameters.W.rows() && !unit_scale_.empty();
     const double rate = scaled ? learning_rate * double{unit_scale_[static_cast<std::size_t>(row)]} : learning_rate;
     const double row_decay = row < parameters.W.rows() ? decay : 0;
-    const auto step_by = [&](std::size_t k, double step) {
-      const float decayed = theta[k] - static_cast<float>(row_decay * double{theta[k]});
-      g[k] = decayed - static_cast<float>(rate * step);
-    };
-    const auto moment = [&](std::size_t i) { return Row(moments_[i], row); };
-    if (moments_.empty()) {
-      for (std::size_t k = 0; k < g.size(); ++k) step_by(k, scale * double{g[k]});
-    } else if (options_.optimizer == OptimizerKind::kAdam) {
+    if (options_.optimizer == OptimizerKind::kAdam) {
       kernels::StepAdam({scale, beta1, beta2, correction1, correction2, rate, row_decay, kAdamEpsilon}, theta,
-                        moment(0), moment(1), g);
+                        Row(moments_[0], row), Row(moments_[1], row), g);
     } else {
-      const std::span<float> m = moment(0);
-      for (std::size_t k = 0; k < g.size(); ++k) {
-        m[k] = static_cast<float>(beta1 * double{m[k]} + scale * double{g[k]});
-        step_by(k, m[k]);
-      }
+      const std::span<float> moment = moments_.empty() ? std::span<float>() : Row(moments_[0], row);
+      kernels::StepSgd({scale, beta1, rate, row_decay}, theta, moment, g);
     }
   });
   return norm;

@@ -127,6 +127,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
       data_trainer_(config_, LoadDataset(config_.data, pool), request_.seed, pool, {}, {}, Init(), &ranks),
       watch_(config_.model, config_.sampler) {
   if (writes_) {
+    if (!data_.warning().empty()) observer_.OnWarning(data_.warning());
     LoadCurves();
     origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
     lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);

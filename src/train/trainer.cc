@@ -183,8 +183,10 @@ TrainState Trainer::State() const {
 }
 
 void Trainer::Restore(TrainState state) {
+  const auto has = [](const std::vector<float>& values, Index count) { return std::ssize(values) == count; };
   const auto fits = [&](const Parameters& p) {
-    return p.W.rows() == model_.visible() && p.W.cols() == model_.hidden();
+    return p.W.rows() == model_.visible() && p.W.cols() == model_.hidden() && has(p.b, model_.hidden()) &&
+           has(p.mu, model_.visible()) && has(p.log_var, model_.visible());
   };
   if (!fits(state.parameters) || state.moments.size() != optimizer_.moments().size() ||
       !std::ranges::all_of(state.moments, fits)) {
@@ -193,8 +195,16 @@ void Trainer::Restore(TrainState state) {
                     state.parameters.W.rows(), state.parameters.W.cols(), state.moments.size(), model_.visible(),
                     model_.hidden(), optimizer_.moments().size()));
   }
-  const bool has_offsets = state.offsets && static_cast<Index>(state.offsets->visible.size()) == model_.visible() &&
-                           static_cast<Index>(state.offsets->hidden.size()) == model_.hidden();
+  if (state.chains &&
+      (state.chains->visible.cols() != model_.visible() || state.chains->hidden.units() != model_.hidden() ||
+       state.chains->hidden.rows() != state.chains->count())) {
+    throw DataError(
+        fmt::format("checkpoint: {} chains of {} visible, and {} of {} hidden units: expected are {} and {}",
+                    state.chains->count(), state.chains->visible.cols(), state.chains->hidden.rows(),
+                    state.chains->hidden.units(), model_.visible(), model_.hidden()));
+  }
+  const bool has_offsets =
+      state.offsets && has(state.offsets->visible, model_.visible()) && has(state.offsets->hidden, model_.hidden());
   if (setup_.train.centred && state.updates > 0 && !has_offsets) {
     throw DataError("checkpoint: no offsets of the centred gradient for each unit, but the settings ask for it");
   }

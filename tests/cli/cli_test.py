@@ -118,6 +118,12 @@ class Models(ProgramTest):
         self.succeed("inpaint", model, "--data", "gmm-iso", "--split", "train", "-n", 7, "--mask", mask, "-o", back)
         truth = numpy.load(back)
         self.assertEqual(truth.shape, (7, 2))
+        given = numpy.random.default_rng(1).normal(2, 3, size=(50, 2)).astype(numpy.float32)
+        data = self.folder / "given.npy"
+        numpy.save(data, given)
+        self.succeed("inpaint", model, "--data", data, "--split", "all", "-n", 50, "--mask", mask, "-o", back)
+        self.assertTrue((numpy.load(back)[:, 0] == given[:, 0]).all())  # to the bit
+        self.assertFalse((numpy.load(back)[:, 1] == given[:, 1]).any())
 
         self.assertEqual(self.results("info", model)["hidden"], 4)
         npz = self.folder / "model.npz"

@@ -194,6 +194,5 @@ void CopyRows(ConstBitView src, BitView dst);
 double SquaredDistance(std::span<const float> a, std::span<const float> b);
 
 bool AllFinite(std::span<const float> values);
-double SumOfSquares(std::span<const float> values);
 
 }  // namespace grbm

@@ -11,8 +11,9 @@ namespace grbm {
 class ThreadPool {
  public:
   // threads ≥ 1, the caller's included; 0 means one per core, or as many as the system lets start. Throws ConfigError
-  // where it does not start as many as were asked for.
-  explicit ThreadPool(int threads = 0);
+  // where it does not start as many as were asked for. `before_body` is called before each body, on its thread: what it
+  // throws takes the place of the body. It ends a computation whose results nobody wants any more, wherever that is.
+  explicit ThreadPool(int threads = 0, std::function<void()> before_body = {});
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;

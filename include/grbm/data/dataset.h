@@ -28,6 +28,7 @@ class Dataset {
     ImageShape shape;       // all zero, or of size `visible`
     std::string source;     // a file's name, or the name of the data; opens messages
     bool is_16bit = false;  // floats that are pixels of 16 bits, on the scale of 8: 0 to 255
+    std::string warning{};  // what whoever trains on them should know
   };
 
   // What a file says of its values.
@@ -45,12 +46,15 @@ class Dataset {
   // The same of values in memory; values.size() is a multiple of `visible`.
   Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape shape, std::string source,
           std::vector<int> labels = {});
-  Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels = {}, bool is_16bit = false);
+  Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels = {}, bool is_16bit = false,
+          std::string warning = {});
 
   Index rows() const { return selection_ ? static_cast<Index>(selection_->size()) : storage().rows; }
   Index visible() const { return storage().visible; }
   const ImageShape& shape() const { return storage().shape; }
   const std::string& source() const { return storage().source; }
+  // What whoever trains on them should know; mostly empty.
+  const std::string& warning() const { return storage().warning; }
   bool is_8bit() const { return storage().is_8bit; }
   // What the values came as: pixels of 8 or 16 bits, all from 0 to 255, or 32 for any floats.
   int bits() const { return is_8bit() ? 8 : storage().is_16bit ? 16 : 32; }

@@ -1,6 +1,7 @@
 // Distances between two sets of features: Fréchet's, of Gaussians fitted to them, and the kernel distance.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -40,8 +41,8 @@ struct FrechetDistance {
 
 // ‖m₁ - m₂‖² + tr(Σ₁ + Σ₂ - 2 (Σ₁Σ₂)^½)                                                                [math.md (50)]
 // Both sides have at least two rows; otherwise, or where their dimensions differ, throws DataError. Throws NumericError
-// where a feature was not finite.
-FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b);
+// where a feature was not finite. `check` is called now and then, and may throw to end it.
+FrechetDistance Frechet(const FeatureMoments& a, const FeatureMoments& b, const std::function<void()>& check = {});
 
 struct KernelDistance {
   double distance;
@@ -51,7 +52,8 @@ struct KernelDistance {
 
 // The unbiased estimate of MMD² with the kernel (x·y/dimension + 1)³: the mean over disjoint subsets, subset i being rows
 // i·size ... (i+1)·size - 1 of both. Rows of a last, partial subset are left out.                       [math.md (51)]
-// Both sides have at least `subset_size` ≥ 2 rows; otherwise, or where their dimensions differ, throws DataError.
-KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size);
+// Both sides have at least `subset_size` ≥ 2 rows; otherwise, or where their dimensions differ, throws DataError. `check`
+// is called before each subset, and may throw to end it.
+KernelDistance Kernel(ConstMatrix a, ConstMatrix b, Index subset_size, const std::function<void()>& check = {});
 
 }  // namespace grbm

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "grbm/core/matrix.h"
+#include "grbm/core/parallel.h"
 #include "grbm/core/random.h"
 #include "grbm/model/model.h"
 
@@ -32,8 +33,10 @@ class ExactModel {
  public:
   static constexpr Index kMaxHidden = 20;
 
-  // Enumerates once. Throws ConfigError for more than kMaxHidden hidden units.
+  // Enumerates once, on the pool where there is one: the bits are the same. Throws ConfigError for more than kMaxHidden
+  // hidden units.
   explicit ExactModel(Model model);
+  ExactModel(Model model, ThreadPool& pool);
 
   const Model& model() const { return model_; }
 
@@ -50,6 +53,7 @@ class ExactModel {
   void Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMatrix v, BitView h) const;
 
  private:
+  void Enumerate(ThreadPool& pool);
   // Calls use(state, weight, Wh) for every hidden state: its bits, its probability and W h.
   template <typename Use>
   void ForStates(const Use& use) const;

@@ -23,6 +23,10 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
                MatrixView<const std::uint8_t> known, std::uint64_t seed, ThreadPool& pool);
 
+// The data for the known units, in either units: what is known comes back as it was given, without the rounding of a
+// standardisation and its inverse. Where `known` has a stride of 0, it is the same for all rows.
+void PutBack(ConstMatrix data, MatrixView<const std::uint8_t> known, MutableMatrix to);
+
 // A model's sampler for its inpainting. Nothing is adjusted there: at temperature 1 that costs the bias of a step, at others
 // the law, which Gibbs has.
 SamplerOptions InpaintSampler(SamplerOptions options);
