@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/json.h"
 #include "grbm/core/error.h"
@@ -25,6 +26,17 @@ json ParseOrNull(std::string_view text, std::size_t max_bytes) {
   } catch (const DataError&) {
     return nullptr;
   }
+}
+
+// Six digits: a float has hardly more, and a curve shows fewer.
+json Rounded(const json& value) {
+  if (!value.is_number_float()) return value.is_number() ? value : json();
+  const double number = value;
+  if (number == 0 || !std::isfinite(number)) return value;
+  const double places = 5 - std::floor(std::log10(std::abs(number)));
+  const double unit = std::pow(10.0, std::abs(places));  // a power that is exact, or nearly
+  const double rounded = places > 0 ? std::round(number * unit) / unit : std::round(number / unit) * unit;
+  return std::isfinite(rounded) ? json(rounded) : value;
 }
 
 bool IsPoint(const json& value) {
@@ -60,7 +72,7 @@ json MetricColumns(std::string_view text) {
       if (columns.size() >= kMaxColumns && !columns.contains(name)) continue;
       json& column = columns[name];
       while (column.size() < rows) column.push_back(nullptr);
-      column.push_back(value.is_number() ? value : json());
+      column.push_back(Rounded(value));
     }
     ++rows;
   }

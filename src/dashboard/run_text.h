@@ -20,7 +20,7 @@ struct ManifestText {
 // manifest.json. Throws DataError, opened by `where`, unless it is an object, or where the number of rows is none.
 ManifestText ReadManifestText(std::string_view text, const std::string& where);
 
-// Lines of numbers as columns: {name: [number or null, ...]}. Lines that are not of metrics are left out. Of many thousand
+// Lines of numbers as columns: {name: [number or null, ...]}, with six digits. Lines that are not of metrics are left out. Of many thousand
 // lines some are left out, too, but up to 20,000 evaluations, which have a standard error, are kept, and so is the last
 // line.
 nlohmann::ordered_json MetricColumns(std::string_view text);

@@ -37,6 +37,13 @@ TEST(RunText, MetricsAreColumnsOfTheLinesThatCanBeRead) {
     EXPECT_EQ(MetricColumns(bad + "\n{\"update\":3}\n").dump(), R"({"update":[3]})");
   }
   EXPECT_EQ(MetricColumns("").dump(), "{}");
+  EXPECT_EQ(
+      MetricColumns(R"({"update":1234567890,"a":0.12345678901234567,"b":-9.876543e-12,"c":7654321.5,"d":0.0})").dump(),
+      R"({"update":[1234567890],"a":[0.123457],"b":[-9.87654e-12],"c":[7654320.0],"d":[0.0]})");
+  for (const double extreme : {1e308, -1.7976931348623157e308, 5e-324, 2e-308}) {
+    const double read = MetricColumns(fmt::format("{{\"update\":1,\"a\":{}}}", extreme))["a"][0];
+    EXPECT_NEAR(read / extreme, 1, 1e-5);
+  }
 }
 
 TEST(RunText, NeitherLinesNorColumnsOfMetricsGrowWithoutLimit) {

@@ -37,6 +37,8 @@ export interface ChartOptions {
   tick?: (x: number) => string;
   /** Between ticks of x. */
   steps?: number[];
+  /** Or where they are, between these ends. */
+  places?: (low: number, high: number) => number[];
 }
 
 const HEIGHT = 210;
@@ -187,6 +189,7 @@ export class Chart {
       }
     }
     const tick = this.options.tick ?? format;
+    const places = this.options.places;
     const xLabels = (splits: number[]): string[] => {
       const labels = splits.map(tick);
       this.right = Math.max(12, Math.ceil(textWidth(labels[labels.length - 1] ?? "") / 2) + 3);
@@ -201,7 +204,8 @@ export class Chart {
       },
       axes: [
         { stroke: text, font, grid, ticks: grid, size: 44, label: this.options.xLabel, labelFont: font, labelSize: 16,
-          values: (_, splits) => xLabels(splits), ...(this.options.steps ? { incrs: this.options.steps } : {}) },
+          values: (_, splits) => xLabels(splits), ...(this.options.steps ? { incrs: this.options.steps } : {}),
+          ...(places ? { splits: (_, __, low, high) => places(low, high) } : {}) },
         { stroke: text, font, grid, ticks: grid,
           size: (_, labels) => Math.max(40, 16 + Math.max(...(labels ?? []).map(textWidth))),
           values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))),
