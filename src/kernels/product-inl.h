@@ -90,12 +90,24 @@ struct Tile {
 // Terms of a product at a time: so many lines of four panels stay in the second-level cache while the rows pass by.
 inline constexpr Index kTerms = 512;
 
-// Calls tiles.template operator()<n>(row) for tiles of n ≤ kMaxRows rows that cover rows first ... first + count - 1.
+// Calls tiles.template operator()<rows>(first), rows ≤ kMaxRows.
 template <int kMaxRows = kTileRows, typename Tiles>
-HWY_INLINE void ForTiles(Index first, Index count, const Tiles& tiles) {
-  for (; count >= kMaxRows; count -= kMaxRows, first += kMaxRows) tiles.template operator()<kMaxRows>(first);
+HWY_INLINE void CallTile(Index first, Index rows, const Tiles& tiles) {
   if constexpr (kMaxRows > 1) {
-    if (count > 0) ForTiles<kMaxRows - 1>(first, count, tiles);
+    if (rows < kMaxRows) return CallTile<kMaxRows - 1>(first, rows, tiles);
+  }
+  tiles.template operator()<kMaxRows>(first);
+}
+
+// The same for as few tiles as cover rows first ... first + count - 1, all of about one size: one of a row or two waits for
+// its own sums.
+template <typename Tiles>
+HWY_INLINE void ForTiles(Index first, Index count, const Tiles& tiles) {
+  for (Index left = (count + kTileRows - 1) / kTileRows; left > 0; --left) {
+    const Index rows = (count + left - 1) / left;
+    CallTile(first, rows, tiles);
+    first += rows;
+    count -= rows;
   }
 }
 

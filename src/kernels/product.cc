@@ -115,13 +115,15 @@ HWY_INLINE void Product(ConstPanelView left, ConstPanelView right, Index first_p
 }
 
 void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, Rows rows, const HiddenResult& result) {
-  constexpr Index kBlock = 96;  // rows whose logits stay in the cache; a multiple of every tile's rows
+  constexpr Index kBlock = 96;  // rows whose logits stay in the cache
   const Index panels = GroupPanels(W.cols(), group);
   const HiddenRow write(result, group, panels);
   alignas(64) float x[kGroupPanels][kBlock][kPanel];
   std::fill_n(&x[panels % kGroupPanels][0][0], (kGroupPanels - panels) * kBlock * kPanel, kNever);
-  for (Index first = rows.first; first < rows.first + rows.count; first += kBlock) {
-    const Rows block{first, std::min(kBlock, rows.first + rows.count - first)};
+  const Index blocks = (rows.count + kBlock - 1) / kBlock;
+  for (Index k = 0; k < blocks; ++k) {
+    const Index first = rows.first + k * rows.count / blocks;
+    const Rows block{first, rows.first + (k + 1) * rows.count / blocks - first};
     Product(
         v, W, group * kGroupPanels, panels, block,
         [&](Index p, auto& tile) HWY_ATTR { tile.Start(b.panel(group * kGroupPanels + p)); },

@@ -32,7 +32,9 @@ void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelV
   std::fill_n(chains, size, 0.0f);
   piece.chains->AddOuter(panel, memory);
   const auto times = static_cast<float>(counted);
-  for (Index k = 0; k < size; ++k) to[k] = times * to[k] - chains[k];
+  for (Index first = 0; first < size; first += kPanel) {
+    for (Index k = first; k < first + kPanel; ++k) to[k] = times * to[k] - chains[k];
+  }
 }
 
 void AddPanel(kernels::ConstPanelView from, Index panel, PanelView to) {
