@@ -23,7 +23,8 @@ int Get(const std::string& name, const std::string& cache, const Common& common)
 }
 
 int Info(const DataOptions& options, const Common& common) {
-  const DataInfo info = Describe(LoadDataset(options));
+  const Dataset data = LoadDataset(options);
+  const DataInfo info = Describe(data);
   std::vector<std::pair<std::string, Result>> results = {
       {"source", info.source},
       {"rows", std::int64_t{info.rows}},
@@ -37,9 +38,18 @@ int Info(const DataOptions& options, const Common& common) {
       {"mean", info.mean},
       {"deviation", info.deviation},
       {"constant_units", std::int64_t{info.constant_units}}};
-  for (const auto& [label, count] : info.labels)
-    results.emplace_back(fmt::format("label_{}", label), std::int64_t{count});
+  results.emplace_back("memory_bytes", info.bytes);
+  const std::vector<std::string>& names = data.names().labels;
+  for (const auto& [label, count] : info.labels) {
+    const bool named = label >= 0 && label < std::ssize(names);
+    results.emplace_back(
+        fmt::format("label_{}", named ? names[static_cast<std::size_t>(label)] : fmt::format("{}", label)),
+        std::int64_t{count});
+  }
   if (!info.warning.empty()) results.emplace_back("warning", info.warning);
+  if (!common.quiet && !common.json) {
+    for (const std::string& note : data.names().notes) Tell("{}\n", note);
+  }
   PrintResults(common, results);
   return 0;
 }
@@ -64,6 +74,9 @@ void AddData(Command app, Common& common, Action& action) {
   const auto options = std::make_shared<DataOptions>();
   info.AddOption("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
   info.AddOption("--split", options->split, "Part of the data: train, test, all").ShowDefault();
+  info.AddOption("--columns", options->columns, "Tables: which columns, by name or number").SetTypeName("LIST");
+  info.AddOption("--label", options->label, "Tables, NPZ, HDF5: what holds labels").SetTypeName("COLUMN");
+  info.AddOption("--key", options->key, "NPZ, HDF5: which array").SetTypeName("NAME");
   info.FallThrough();
   info.SetFooter("Example: grbm data info digits.csv --json");
   info.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*options, common); }; });

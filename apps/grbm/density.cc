@@ -88,7 +88,7 @@ int Density(const Arguments& a, const Common& common) {
 void AddDensity(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("density", "Draw the density of a model of two visible units beside the true one");
   const auto a = std::make_shared<Arguments>();
-  command.AddOption("MODEL", a->model, "A model file").Required();
+  command.AddOption("MODEL", a->model, "A model file, or a run's folder").Required();
   command.AddOption("--data", a->mixture, "The true density: gmm-iso or gmm-aniso").Required();
   command.AddOption("-o,--out", a->out, "The figure (.png, .svg or .pdf)").Required();
   command.AddFlag("--dark", a->dark, "On a dark ground");

@@ -1,4 +1,5 @@
 // grbm encode: the binary codes of data.
+#include <algorithm>
 #include <memory>
 
 #include "grbm/core/npz.h"
@@ -13,24 +14,23 @@ namespace {
 
 struct Arguments {
   std::string model;
-  std::string data;
-  std::string split = "train";
+  DataArguments data;
   Index count = 0;
   bool probabilities = false;
   std::string out;
 };
 
 int Encode(const Arguments& a, const Common& common) {
-  CheckOutput(a.out, {".npy"});
+  CheckOutput(a.out, {".npy", ".csv"});
   const ModelFile file = OpenModel(a.model);
-  const Matrix data = InModelUnits(file, ReadGiven(file, a.data, a.split, a.count), a.data);
+  const Matrix data = ReadRows(file, a.data, a.count).values;
   ThreadPool pool(common.threads);
   const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;
   if (a.probabilities) {
     const Matrix p = HiddenProbabilities(file.model, data, pool, temperature);
     for (const float x : p.values()) activity += double{x};
-    WriteNpy(a.out, MakeTensor("", {p.rows(), p.cols()}, p.values()));
+    WriteRows(a.out, p);
   } else {
     const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
     const BitMatrix h = SampleHidden(file.model, data, draw, pool, temperature);
@@ -42,13 +42,19 @@ int Encode(const Arguments& a, const Common& common) {
         activity += on ? 1 : 0;
       }
     }
-    WriteNpy(a.out, {"", "U8", {h.rows(), h.units()}, bytes});
+    if (Ending(a.out) == ".npy") {
+      WriteNpy(a.out, {"", "U8", {h.rows(), h.units()}, bytes});
+    } else {
+      Matrix codes(h.rows(), h.units());
+      std::ranges::copy(bytes, codes.values().begin());
+      WriteRows(a.out, codes);
+    }
   }
   const double cells = static_cast<double>(data.rows()) * static_cast<double>(file.model.hidden());
-  PrintResults(common, {{"codes", a.out},
-                        {"rows", std::int64_t{data.rows()}},
-                        {"hidden", std::int64_t{file.model.hidden()}},
-                        {"mean_activity", activity / cells}});
+  PrintResults(Beside(common, a.out), {{"codes", a.out},
+                                       {"rows", std::int64_t{data.rows()}},
+                                       {"hidden", std::int64_t{file.model.hidden()}},
+                                       {"mean_activity", activity / cells}});
   return 0;
 }
 
@@ -57,12 +63,13 @@ int Encode(const Arguments& a, const Common& common) {
 void AddEncode(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("encode", "Turn data into stochastic binary codes");
   const auto a = std::make_shared<Arguments>();
-  command.AddOption("MODEL", a->model, "A model file").Required();
-  command.AddOption("--data", a->data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
-  command.AddOption("--split", a->split, "Part of the data: train, test, all").ShowDefault();
+  command.AddOption("MODEL", a->model, "A model file, or a run's folder").Required();
+  a->data.split = "train";
+  AddData(command, a->data);
   AddNumber<Index>(command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
   command.AddFlag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
-  command.AddOption("-o,--out", a->out, "The array: rows × hidden, bytes 0 and 1 (.npy)").Required();
+  command.AddOption("-o,--out", a->out, "The array: rows × hidden, 0 and 1 (.npy; .csv, or - for standard output)")
+      .Required();
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
   command.SetFooter("Example: grbm encode run/model.safetensors --data mnist -o codes.npy");

@@ -24,8 +24,7 @@ namespace {
 struct Arguments {
   std::string model;
   std::string given;
-  std::string data;
-  std::string split = "train";
+  DataArguments data;
   std::string held_out;
   std::string metrics;
   Index samples = 2000;
@@ -38,30 +37,6 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
-void PrintTable(const std::vector<MetricScores>& metrics) {
-  std::size_t name_width = 0;
-  std::size_t text_width = 0;
-  for (const MetricScores& metric : metrics) {
-    for (const Score& score : metric.scores) {
-      name_width = std::max(name_width, score.name.size());
-      text_width = std::max(text_width, ScoreText(score).size());
-    }
-  }
-  for (const MetricScores& metric : metrics) {
-    Print("\n{}\n", metric.name);
-    for (const Score& score : metric.scores) {
-      std::string label = score.name;
-      std::ranges::replace(label, '_', ' ');
-      // ± is one character of two bytes.
-      const std::string text = ScoreText(score);
-      const std::size_t padding = text_width - text.size() + (text.find("±") == std::string::npos ? 0 : 1);
-      std::string line = fmt::format("  {:{}}  {}", label, name_width, text);
-      if (!score.note.empty()) line += fmt::format("{:{}}  {}", "", padding, score.note);
-      Print("{}\n", line);
-    }
-  }
-}
-
 // A model or rows, and the data, whose options are set.
 EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPool& pool) {
   if (a.model.empty() == a.given.empty()) {
@@ -70,16 +45,18 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
   if (a.given.empty()) {
     EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
     WarnUnstable(request.file);
-    options = ModelData(request.file, a.data);
-    options.split = a.split;
+    options = GivenData(request.file, a.data);
     request.data = LoadDataset(options, pool);
     return request;
   }
   if (!a.assignments.empty()) throw ConfigError("--set: given rows have no sampler");
   DataOptions rows;
   rows.source = a.given;
-  options.source = a.data;
-  options.split = a.split;
+  options.source = a.data.source;
+  options.split = a.data.split;
+  options.columns = a.data.columns;
+  options.label = a.data.label;
+  options.key = a.data.key;
   return JudgeRows(LoadDataset(rows, pool), LoadDataset(options, pool));
 }
 
@@ -91,6 +68,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     DataOptions held_out = options;
     held_out.subset = 0;
     held_out.source = a.held_out;
+    held_out.held_out.clear();
     held_out.split = "all";
     request.held_out = LoadDataset(held_out, pool);
   } else {
@@ -119,7 +97,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     } else {
       object["given"] = a.given;
     }
-    object["data"] = a.data;
+    object["data"] = a.data.source;
     object["visible"] = model.visible();
     if (a.given.empty()) {
       object["hidden"] = model.hidden();
@@ -137,7 +115,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
   } else {
     Print("{}: rows of {} values\n", a.given, model.visible());
   }
-  PrintTable(metrics);
+  PrintScores(metrics);
   return 0;
 }
 
@@ -152,16 +130,15 @@ std::string MetricsHelp() {
 void AddEvaluate(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("evaluate", "Say how good a model is, each number with its uncertainty");
   const auto a = std::make_shared<Arguments>();
-  command.AddOption("MODEL", a->model, "A model file");
+  command.AddOption("MODEL", a->model, "A model file, or a run's folder");
   command.AddOption(
       "--given", a->given,
       "Rows to judge in place of a model's samples, such as another program's: a file like those of data");
-  command
-      .AddOption("--data", a->data, "The data it was trained on: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
-      .Required();
-  command.AddOption("--split", a->split, "Part of the data: train, test, all").ShowDefault();
-  command.AddOption("--held-out", a->held_out,
-                    "Data it was not trained on (default: the part test, other points of a mixture)");
+  a->data.split = "train";
+  AddData(command, a->data, "The data it was trained on");
+  command.AddOption(
+      "--held-out", a->held_out,
+      "Data it was not trained on (default: the part test, which data.held_out makes; other points of a mixture)");
   command.AddOption("--metrics", a->metrics, MetricsHelp());
   AddNumber<Index>(command, "--samples", a->samples, "Samples from noise, and rows of data they are compared with", 2,
                    10'000'000)

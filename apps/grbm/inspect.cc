@@ -13,10 +13,8 @@ namespace grbm::app {
 
 namespace {
 
-ModelFile ReadAny(const std::string& path) { return Ending(path) == ".npz" ? ImportNpz(path) : ReadModel(path); }
-
 int Info(const std::string& path, const Common& common) {
-  const ModelFile file = ReadAny(path);
+  const ModelFile file = ReadAnyModel(path);
   const Model& m = file.model;
   double squares = 0;
   for (const float w : m.parameters().W.values()) squares += double{w} * double{w};
@@ -48,7 +46,7 @@ int Info(const std::string& path, const Common& common) {
 
 int Filters(const std::string& path, Index count, const std::string& out, const Common& common) {
   CheckOutput(out, {".png"});
-  const ModelFile file = ReadModel(path);
+  const ModelFile file = ReadAnyModel(path);
   CheckImages(out, file);
   const Index shown = std::min(count, file.model.hidden());
   const Matrix filters = NormalizeFilters(file.model.W(), shown);
@@ -60,9 +58,9 @@ int Filters(const std::string& path, Index count, const std::string& out, const 
 }
 
 int Convert(const std::string& from, const std::string& to, const Common& common) {
-  CheckEnding(from, {".safetensors", ".npz"});
+  CheckEnding(ModelFileAt(from), {".safetensors", ".npz"});
   CheckOutput(to, {".safetensors", ".npz"});
-  const ModelFile file = ReadAny(from);
+  const ModelFile file = ReadAnyModel(from);
   if (Ending(to) == ".npz") {
     ExportNpz(to, file);
   } else {
@@ -77,7 +75,7 @@ int Convert(const std::string& from, const std::string& to, const Common& common
 void AddInfo(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("info", "Describe a model file");
   const auto path = std::make_shared<std::string>();
-  command.AddOption("MODEL", *path, "A model file").Required();
+  command.AddOption("MODEL", *path, "A model file, or a run's folder").Required();
   command.SetFooter("Example: grbm info run/model.safetensors --json");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*path, common); }; });
 }
@@ -87,7 +85,7 @@ void AddFilters(Command app, Common& common, Action& action) {
   const auto path = std::make_shared<std::string>();
   const auto out = std::make_shared<std::string>();
   const auto count = std::make_shared<Index>(100);
-  command.AddOption("MODEL", *path, "A model file").Required();
+  command.AddOption("MODEL", *path, "A model file, or a run's folder").Required();
   AddNumber<Index>(command, "-n,--count", *count, "How many hidden units", 1, 1'000'000).ShowDefault();
   command.AddOption("-o,--out", *out, "The picture (.png)").Required();
   command.SetFooter("Example: grbm filters run/model.safetensors -o filters.png");

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "grbm/core/file.h"
+#include "grbm/core/npz.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/reach.h"
@@ -17,6 +18,7 @@
 #include "grbm/report/samples.h"
 #include "grbm/sampler/sampler.h"
 #include "grbm/train/config.h"
+#include "grbm/train/run.h"
 #include "streams.h"
 
 namespace grbm::app {
@@ -75,7 +77,41 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
   }
 }
 
+void PrintScores(const std::vector<MetricScores>& metrics) {
+  std::size_t name_width = 0;
+  std::size_t text_width = 0;
+  for (const MetricScores& metric : metrics) {
+    for (const Score& score : metric.scores) {
+      name_width = std::max(name_width, score.name.size());
+      text_width = std::max(text_width, ScoreText(score).size());
+    }
+  }
+  for (const MetricScores& metric : metrics) {
+    Print("\n{}\n", metric.name);
+    for (const Score& score : metric.scores) {
+      std::string label = score.name;
+      std::ranges::replace(label, '_', ' ');
+      // ± is one character of two bytes.
+      const std::string text = ScoreText(score);
+      const std::size_t padding = text_width - text.size() + (text.find("±") == std::string::npos ? 0 : 1);
+      std::string line = fmt::format("  {:{}}  {}", label, name_width, text);
+      if (!score.note.empty()) line += fmt::format("{:{}}  {}", "", padding, score.note);
+      Print("{}\n", line);
+    }
+  }
+}
+
+Common Beside(const Common& common, const std::string& out) {
+  Common beside = common;
+  if (out == "-") {
+    beside.quiet = true;
+    beside.json = false;
+  }
+  return beside;
+}
+
 std::string Ending(const std::string& path) {
+  if (path == "-") return ".csv";
   std::string ending = std::filesystem::path(path).extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return ending;
@@ -84,7 +120,7 @@ std::string Ending(const std::string& path) {
 void CheckOutput(const std::string& path, const std::vector<std::string>& allowed) {
   CheckEnding(path, allowed);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty() && !IsFolder(folder.string())) {
+  if (path != "-" && !folder.empty() && !IsFolder(folder.string())) {
     throw IoError(fmt::format("-o {}: there is no folder {}: make it first", path, folder.string()));
   }
 }
@@ -96,8 +132,29 @@ void CheckEnding(const std::string& path, const std::vector<std::string>& allowe
 }
 
 void CheckImages(const std::string& path, const ModelFile& file) {
-  if (Ending(path) == ".npy" || file.image_shape.known()) return;
-  throw ConfigError(fmt::format("-o {}: the model's rows are not images: write an .npy file", path));
+  if (Ending(path) == ".npy" || Ending(path) == ".csv" || file.image_shape.known()) return;
+  throw ConfigError(fmt::format("-o {}: the model's rows are not images: write an .npy or .csv file", path));
+}
+
+void WriteRows(const std::string& path, const Matrix& rows, std::span<const std::string> names) {
+  if (Ending(path) == ".npy") {
+    WriteNpy(path, MakeTensor("", {rows.rows(), rows.cols()}, rows.values()));
+    return;
+  }
+  std::string text;
+  for (const std::string& name : names) {
+    std::string doubled;
+    for (const char c : name) doubled += c == '"' ? std::string(2, c) : std::string(1, c);
+    const bool plain = name.find_first_of(",;\"\t\r\n") == std::string::npos;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", plain ? name : '"' + doubled + '"');
+  }
+  if (!names.empty()) text += '\n';
+  for (Index r = 0; r < rows.rows(); ++r) text += fmt::format("{}\n", fmt::join(rows.row(r), ","));
+  if (path == "-") {
+    PrintText(text);
+  } else {
+    WriteFileAtomically(path, text);
+  }
 }
 
 void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns) {
@@ -118,26 +175,75 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   DataOptions options;
   const auto config = file.provenance.find("config");
   if (config != file.provenance.end()) options = ParseConfig(config->second, "the model's settings").data;
-  if (ResolveSource(options.source) != ResolveSource(source)) options.subset = 0;
+  const bool other = ResolveSource(options.source) != ResolveSource(source);
   options.source = source;
+  if (!other) return options;
+  options.subset = 0;
+  options.held_out.clear();
+  options.key.clear();
+  // Another table may have the same columns; an array has no names.
+  if (Ending(source) != ".csv" && Ending(source) != ".tsv") {
+    options.columns.clear();
+    options.label.clear();
+  }
   return options;
 }
 
-Matrix ReadGiven(const ModelFile& file, const std::string& source, const std::string& split, Index limit) {
-  DataOptions options = ModelData(file, source);
-  options.split = split;
+void AddDataDetails(Command command, DataArguments& data) {
+  if (data.split.empty()) {
+    command
+        .AddOption("--split", data.split,
+                   "Part of the data: train, test, all (default: test where there is such a part, otherwise train)")
+        .SetTypeName("PART");
+  } else {
+    command.AddOption("--split", data.split, "Part of the data: train, test, all").ShowDefault();
+  }
+  command
+      .AddOption("--columns", data.columns, "Tables: which columns, by name or number: see grbm settings data.columns")
+      .SetTypeName("LIST");
+  command.AddOption("--label", data.label, "Tables, NPZ, HDF5: what holds labels, and is no value")
+      .SetTypeName("COLUMN");
+  command.AddOption("--key", data.key, "NPZ, HDF5: which array").SetTypeName("NAME");
+}
+
+Option AddData(Command command, DataArguments& data, const std::string& help) {
+  const Option option =
+      command.AddOption("--data", data.source, help + ": a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso")
+          .Required();
+  AddDataDetails(command, data);
+  return option;
+}
+
+DataOptions GivenData(const ModelFile& file, const DataArguments& data) {
+  DataOptions options = ModelData(file, data.source);
+  if (!data.columns.empty()) options.columns = data.columns;
+  if (!data.label.empty()) options.label = data.label;
+  if (!data.key.empty()) options.key = data.key;
+  options.split = !data.split.empty() ? data.split : HasTestPart(options) ? "test" : "train";
+  return options;
+}
+
+DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limit) {
+  DataOptions options = GivenData(file, given);
   options.subset = 0;
   const Dataset data = LoadDataset(options);
-  const Index rows = limit > 0 ? std::min(limit, data.rows()) : data.rows();
-  Matrix values = data.Read(0, rows);
-  CheckVisible(file.model, values, source.c_str());
-  return values;
+  const Index count = limit > 0 ? std::min(limit, data.rows()) : data.rows();
+  DataRows rows{data.Read(0, count), data.names(), {}};
+  if (!data.labels().empty()) rows.labels.assign(data.labels().begin(), data.labels().begin() + count);
+  CheckVisible(file.model, rows.values, given.source.c_str());
+  return rows;
 }
 
 Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source) {
   file.standardization.Apply(values);
   CheckReach(file.model, values, source);
   return values;
+}
+
+DataRows ReadRows(const ModelFile& file, const DataArguments& given, Index limit) {
+  DataRows rows = ReadGiven(file, given, limit);
+  rows.values = InModelUnits(file, std::move(rows.values), given.source);
+  return rows;
 }
 
 void AddSet(Command command, std::vector<std::string>& assignments) {
@@ -148,8 +254,21 @@ void AddSet(Command command, std::vector<std::string>& assignments) {
       .OneEach();
 }
 
+std::string ModelFileAt(const std::string& path) {
+  if (!IsFolder(path)) return path;
+  const std::string model = ModelPath(std::filesystem::path(path).lexically_normal().string());
+  if (Exists(model)) return model;
+  throw IoError(
+      fmt::format("{}: a folder without model.safetensors: expected is a model file, or a run's folder", path));
+}
+
+ModelFile ReadAnyModel(const std::string& path) {
+  const std::string file = ModelFileAt(path);
+  return Ending(file) == ".npz" ? ImportNpz(file) : ReadModel(file);
+}
+
 ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {
-  ModelFile file = ReadModel(path);
+  ModelFile file = ReadAnyModel(path);
   ApplySet(file, path, assignments);
   return file;
 }

@@ -1,6 +1,7 @@
 // What commands write and print.
 #pragma once
 
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "commands.h"
 #include "grbm/core/matrix.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/evaluation.h"
 #include "grbm/store/model_file.h"
 
 namespace grbm::app {
@@ -21,7 +23,13 @@ struct Measure {
 using Result = std::variant<std::string, double, std::int64_t, Measure>;
 void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results);
 
-// ".png" of "a/b.png", in lower case.
+// A line for each score, under the name of its metric.
+void PrintScores(const std::vector<MetricScores>& metrics);
+
+// For a command that writes to `out`: where that is standard output, results are not printed beside it.
+Common Beside(const Common& common, const std::string& out);
+
+// ".png" of "a/b.png", in lower case; of "-", standard output, ".csv".
 std::string Ending(const std::string& path);
 // Throws ConfigError unless the path ends in one of those.
 void CheckEnding(const std::string& path, const std::vector<std::string>& allowed);
@@ -31,6 +39,9 @@ void CheckOutput(const std::string& path, const std::vector<std::string>& allowe
 // Throws ConfigError where a picture is asked for and the model's rows are not images.
 void CheckImages(const std::string& path, const ModelFile& file);
 
+// Rows as an array (.npy) or a table (.csv, or "-": standard output) with the names, where there are any, in its first line.
+void WriteRows(const std::string& path, const Matrix& rows, std::span<const std::string> names = {});
+
 // Rows in the data's own units, as a grid of images. Values from 0 to 255 where the data were 8-bit; otherwise the range
 // of the rows themselves.
 void WriteImages(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, int columns);
@@ -38,13 +49,39 @@ void WriteImages(const std::string& path, const ModelFile& file, const std::vect
 // How to read data for a model: the crop and size of the images that it was trained on, and the same subset where these
 // are the very data.
 DataOptions ModelData(const ModelFile& file, const std::string& source);
+
+// --data and what says more of it.
+struct DataArguments {
+  std::string source;
+  std::string split = {};  // empty: "test" where there is such a part, otherwise "train"
+  std::string columns = {};
+  std::string label = {};
+  std::string key = {};
+};
+Option AddData(Command command, DataArguments& data, const std::string& help = "Data");
+// The same without --data.
+void AddDataDetails(Command command, DataArguments& data);
+// ModelData with what was given.
+DataOptions GivenData(const ModelFile& file, const DataArguments& data);
+
+struct DataRows {
+  Matrix values;
+  Dataset::Names names;
+  std::vector<int> labels;  // one per row, or none
+};
 // The rows of a data set that fit the model, in their own units; at most `limit` of them (0: all).
-Matrix ReadGiven(const ModelFile& file, const std::string& source, const std::string& split, Index limit);
+DataRows ReadGiven(const ModelFile& file, const DataArguments& data, Index limit);
 // Rows of their own units in those of the model. `source` opens messages.
 Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source);
+// The same, in the model's units.
+DataRows ReadRows(const ModelFile& file, const DataArguments& data, Index limit);
 
 // Adds `--set sampler.key=value` and `--set generate.key=value`, which may be repeated.
 void AddSet(Command command, std::vector<std::string>& assignments);
+// The file that is meant: a run's folder means the model in it.
+std::string ModelFileAt(const std::string& path);
+// A model as it is, of a .safetensors or .npz file, or of a run's folder.
+ModelFile ReadAnyModel(const std::string& path);
 // A model to compute with: its file with these settings; one of the sampler takes the place of one of generation, too. Throws
 // ConfigError where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
 // large that floats do not suffice.

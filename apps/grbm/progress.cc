@@ -1,6 +1,7 @@
 #include "progress.h"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,17 @@
 #include "streams.h"
 
 namespace grbm::app {
+
+namespace {
+
+// Columns of the terminal that standard error is, as far as it is known.
+std::size_t TerminalWidth() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1) return size.ws_col;
+  return 80;
+}
+
+}  // namespace
 
 std::string Duration(double seconds) {
   if (seconds < 99.5) return fmt::format("{:.0f} s", seconds);
@@ -51,7 +63,9 @@ void Progress::Update(std::uint64_t done, const std::string& details) {
   }
   constexpr std::uint64_t kWidth = 20;
   const std::uint64_t filled = total_ == 0 ? kWidth : std::min(kWidth, done * kWidth / total_);
-  Tell("\r\033[K[{:#<{}}{: <{}}] {}", "", filled, "", kWidth - filled, text);
+  const std::string bar = fmt::format("[{:#<{}}{: <{}}] {}", "", filled, "", kWidth - filled, text);
+  // A line that is too long would be broken, and could not be drawn again. What is cut is the end, which says least.
+  Tell("\r\033[K{}", bar.substr(0, TerminalWidth() - 1));
   bar_shown_ = true;
 }
 

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "grbm/core/npz.h"
+#include "data/image.h"
+#include "grbm/core/file.h"
 #include "grbm/data/options.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
@@ -25,8 +26,7 @@ double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
 
 struct Arguments {
   std::string model;
-  std::string data;
-  std::string split = "test";
+  DataArguments data;
   std::string mask;
   Index count = 32;
   std::vector<std::string> assignments;
@@ -46,10 +46,11 @@ Matrix Interleave(const Matrix& first, const Matrix& second, Index columns) {
 }
 
 // Writes results, in the data's own units; a picture shows the originals above them.
-void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& results, const std::string& out) {
+void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& results, const Dataset::Names& names,
+               const std::string& out) {
   CheckFinite(file, results, "results");
-  if (Ending(out) == ".npy") {
-    WriteNpy(out, MakeTensor("", {results.rows(), results.cols()}, results.values()));
+  if (Ending(out) != ".png") {
+    WriteRows(out, results, names.columns);
   } else {
     const Index columns = std::min<Index>(16, originals.rows());
     WriteImages(out, file, {Interleave(originals, results, columns)}, static_cast<int>(columns));
@@ -57,26 +58,44 @@ void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& res
 }
 
 int Reconstruct(const Arguments& a, const Common& common) {
-  CheckOutput(a.out, {".png", ".npy"});
+  CheckOutput(a.out, {".png", ".npy", ".csv"});
   const ModelFile file = OpenModel(a.model);
   CheckImages(a.out, file);
-  const Matrix originals = ReadGiven(file, a.data, a.split, a.count);
-  const Matrix data = InModelUnits(file, originals, a.data);
+  const auto [originals, names, labels] = ReadGiven(file, a.data, a.count);
+  const Matrix data = InModelUnits(file, originals, a.data.source);
   ThreadPool pool(common.threads);
   const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
   const BitMatrix h = SampleHidden(file.model, data, draw, pool, LawOf(file.sampler).hidden_temperature());
   const Matrix mean = VisibleMean(file.model, h, pool);
   Matrix results = mean;
   file.standardization.Invert(results);
-  WriteBack(file, originals, results, a.out);
-  PrintResults(common, {{"reconstructions", a.out},
-                        {"count", std::int64_t{data.rows()}},
-                        {"mean_squared_error", MeanSquaredDifference(data, mean)}});
+  WriteBack(file, originals, results, names, a.out);
+  PrintResults(Beside(common, a.out), {{"reconstructions", a.out},
+                                       {"count", std::int64_t{data.rows()}},
+                                       {"mean_squared_error", MeanSquaredDifference(data, mean)}});
   return 0;
 }
 
 // 1 where a unit is known. As rows of one image: a file with one row, or as many rows as the data.
 std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& path) {
+  const Index visible = file.model.visible();
+  if (Ending(path) == ".png" || Ending(path) == ".jpg" || Ending(path) == ".jpeg") {
+    const Image image = To8Bit(DecodeImage(ReadFile(path), path));
+    const Index pixels = image.height * image.width;
+    const Index channels = visible / std::max<Index>(1, pixels);
+    const ImageShape& shape = file.image_shape;
+    if (image.height != shape.height || image.width != shape.width ||
+        (image.channels != 1 && image.channels != channels)) {
+      throw DataError(fmt::format("--mask {}: {} × {} pixels of {} channels: the model's images have {} × {} of {}",
+                                  path, image.width, image.height, image.channels, shape.width, shape.height,
+                                  shape.channels));
+    }
+    std::vector<std::uint8_t> known;
+    for (Index i = 0; i < visible; ++i) {
+      known.push_back(image.pixels[static_cast<std::size_t>(image.channels == 1 ? i / channels : i)] != 0 ? 1 : 0);
+    }
+    return known;
+  }
   DataOptions options;
   options.source = path;
   options.split = "all";
@@ -92,8 +111,8 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
 }
 
 int RunInpaint(const Arguments& a, const Common& common) {
-  CheckOutput(a.out, {".png", ".npy"});
-  ModelFile file = ReadModel(a.model);
+  CheckOutput(a.out, {".png", ".npy", ".csv"});
+  ModelFile file = ReadAnyModel(a.model);
   const auto given = [&](std::string_view setting) {
     return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
   };
@@ -111,29 +130,32 @@ int RunInpaint(const Arguments& a, const Common& common) {
   CheckImages(a.out, file);
   WarnUnstable(file);
   const std::vector<std::uint8_t> mask = ReadMask(file, a.mask);
-  const Matrix originals = ReadGiven(file, a.data, a.split, a.count);
-  const Matrix data = InModelUnits(file, originals, a.data);
+  const auto [originals, names, labels] = ReadGiven(file, a.data, a.count);
+  const Matrix data = InModelUnits(file, originals, a.data.source);
   const MatrixView<const std::uint8_t> known(mask.data(), data.rows(), data.cols(), 0);
   ThreadPool pool(common.threads);
   const Matrix filled = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
   Matrix results = filled;
   file.standardization.Invert(results);
   PutBack(originals, known, results);
-  WriteBack(file, originals, results, a.out);
-  PrintResults(common, {{"inpainted", a.out},
-                        {"count", std::int64_t{data.rows()}},
-                        {"known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1))},
-                        {"final", FinalText(file)},
-                        {"mean_squared_error", MeanSquaredDifference(data, filled)}});
+  WriteBack(file, originals, results, names, a.out);
+  PrintResults(Beside(common, a.out), {{"inpainted", a.out},
+                                       {"count", std::int64_t{data.rows()}},
+                                       {"known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1))},
+                                       {"final", FinalText(file)},
+                                       {"mean_squared_error", MeanSquaredDifference(data, filled)}});
   return 0;
 }
 
 void AddShared(Command command, Arguments& a, Common& common) {
-  command.AddOption("MODEL", a.model, "A model file").Required();
-  command.AddOption("--data", a.data, "Data: a path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
-  command.AddOption("--split", a.split, "Part of the data: train, test, all").ShowDefault();
+  command.AddOption("MODEL", a.model, "A model file, or a run's folder").Required();
+  AddData(command, a.data);
   AddNumber<Index>(command, "-n,--count", a.count, "How many rows, from the first on", 1, 100'000'000).ShowDefault();
-  command.AddOption("-o,--out", a.out, "A picture (.png), originals above results, or an array (.npy)").Required();
+  command
+      .AddOption(
+          "-o,--out", a.out,
+          "A picture (.png), originals above results, an array (.npy) or a table (.csv, or - for standard output)")
+      .Required();
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
 }
@@ -153,9 +175,9 @@ void AddInpaint(Command app, Common& common, Action& action) {
   const auto a = std::make_shared<Arguments>();
   AddShared(command, *a, common);
   command
-      .AddOption(
-          "--mask", a->mask,
-          "What is known: an image, or an array or table of one row, as large as the model's; 0 where to fill in")
+      .AddOption("--mask", a->mask,
+                 "What is known: a picture (.png, .jpg), an array or a table of one row, as large as the model's; 0, "
+                 "or black, where to fill in")
       .Required();
   AddSet(command, a->assignments);
   command.SetFooter("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");

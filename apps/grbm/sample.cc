@@ -53,8 +53,7 @@ class Frames : public Observer {
 
 void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool several) {
   if (!several) {
-    const Matrix& last = frames.back();
-    WriteNpy(path, MakeTensor("", {last.rows(), last.cols()}, last.values()));
+    WriteRows(path, frames.back());
     return;
   }
   std::vector<float> all;
@@ -63,7 +62,9 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
 }
 
 int Sample(const Arguments& a, const Common& common) {
-  CheckOutput(a.out, {".png", ".npy", ".gif"});
+  CheckOutput(a.out, {".png", ".npy", ".csv", ".gif"});
+  if (a.every > 0 && Ending(a.out) == ".csv")
+    throw ConfigError("--every: a table holds the last state alone: write an .npy file");
   std::vector<std::string> assignments = a.assignments;
   if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("generate.steps={}", a.steps));
   const ModelFile file = OpenModel(a.model, assignments);
@@ -90,13 +91,13 @@ int Sample(const Arguments& a, const Common& common) {
   if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
   for (const Matrix& frame : frames) CheckFinite(file, frame, "samples");
 
-  if (Ending(a.out) == ".npy") {
+  if (Ending(a.out) == ".npy" || Ending(a.out) == ".csv") {
     WriteArray(a.out, frames, a.every > 0);
   } else {
     WriteImages(a.out, file, frames, a.columns);
   }
   PrintResults(
-      common,
+      Beside(common, a.out),
       {{"samples", a.out}, {"count", std::int64_t{a.count}}, {"steps", options.steps}, {"final", FinalText(file)}});
   return 0;
 }
@@ -106,7 +107,7 @@ int Sample(const Arguments& a, const Common& common) {
 void AddSample(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("sample", "Draw samples from noise");
   const auto a = std::make_shared<Arguments>();
-  command.AddOption("MODEL", a->model, "A model file").Required();
+  command.AddOption("MODEL", a->model, "A model file, or a run's folder").Required();
   AddNumber<Index>(command, "-n,--count", a->count, "How many samples", 1, 100'000'000).ShowDefault();
   AddNumber<std::int64_t>(command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1, 1'000'000'000);
   AddNumber<std::int64_t>(command, "--every", a->every,
@@ -114,7 +115,10 @@ void AddSample(Command app, Common& common, Action& action) {
                           1'000'000'000);
   AddNumber<int>(command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
   AddSet(command, a->assignments);
-  command.AddOption("-o,--out", a->out, "A picture (.png), an animation (.gif) or an array (.npy)").Required();
+  command
+      .AddOption("-o,--out", a->out,
+                 "A picture (.png), an animation (.gif), an array (.npy) or a table (.csv, or - for standard output)")
+      .Required();
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
   command.SetFooter("Example: grbm sample run/model.safetensors -n 64 -o samples.png");

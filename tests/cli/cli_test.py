@@ -14,7 +14,7 @@ import numpy
 from PIL import Image
 from support import PATIENCE, PROGRAM, TINY, ProgramTest, run, write_tensors
 
-COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data", "presets",
+COMMANDS = ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "distance", "score", "couplings", "info", "data", "presets",
             "settings", "convert", "reproduce", "search", "report", "dashboard", "completion"]
 
 
@@ -538,7 +538,7 @@ class BadInput(ProgramTest):
         cut.write_bytes(b"hello")
         self.refuse(65, r"cut\.safetensors", "info", cut)
         self.refuse(74, "none.safetensors", "sample", self.folder / "none.safetensors", *out)
-        self.refuse(64, "allowed are .png, .npy, .gif", "sample", model, "-o", self.folder / "x.jpg")
+        self.refuse(64, "allowed are .png, .npy, .csv, .gif", "sample", model, "-o", self.folder / "x.jpg")
         self.refuse(64, "not images", "sample", model, "-o", self.folder / "x.png")
         self.refuse(64, "settings of the sampler only", "sample", model, *out, "--set", "train.epochs=5")
         self.refuse(64, "count", "sample", model, *out, "-n", "0")

@@ -1,0 +1,72 @@
+#include "grbm/train/choose.h"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "data/test_files.h"
+#include "data/test_images.h"
+
+namespace grbm {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Choose : public FolderTest {
+ protected:
+  ChosenSettings Chosen(const DataOptions& options) {
+    ThreadPool pool(2);
+    return ChooseSettings(options, pool);
+  }
+};
+
+TEST_F(Choose, ATableGetsTheSettingsOfTables) {
+  std::string text = "a,kind\n";
+  for (int i = 0; i < 200; ++i) text += fmt::format("{},x\n", i);
+  const ChosenSettings chosen = Chosen({.source = Put("a.csv", text)});
+  EXPECT_EQ(chosen.kind, "a table of 200 rows and 1 column");
+  EXPECT_THAT(chosen.notes, ElementsAre("column 2 'kind' holds text, and is taken as labels"));
+  EXPECT_EQ(chosen.config.data.standardize, Standardize::kPixel);
+  EXPECT_EQ(chosen.config.data.held_out, "0.1");
+  EXPECT_EQ(chosen.config.model.hidden, 32);
+  EXPECT_EQ(chosen.config.train.epochs, 2778);  // 5,000 updates of 100 among 180 rows
+}
+
+TEST_F(Choose, FewRowsAreAllTrainedOn) {
+  EXPECT_EQ(Chosen({.source = Put("a.csv", "1,2\n3,4\n")}).config.data.held_out, "");
+}
+
+TEST_F(Choose, WhatIsWrittenReadsBackTheSame) {
+  const ChosenSettings chosen = Chosen({.source = Put("a b.csv", "x,y\n1,2\n3,4\n"), .columns = "y"});
+  Config config = chosen.config;
+  EXPECT_EQ(ConfigText(ParseConfig(chosen.toml, "chosen.toml")), ConfigText(config));
+  EXPECT_THAT(chosen.toml, HasSubstr("columns = \"y\"\n"));
+  EXPECT_THAT(chosen.toml, HasSubstr("# columns have units of their own"));
+}
+
+TEST_F(Choose, ImagesOfOneSizeStayAsTheyAre) {
+  for (int i = 0; i < 3; ++i) Put(fmt::format("{}.png", i), MakeGreyPng(28, 28, i));
+  const ChosenSettings chosen = Chosen({.source = folder_.string()});
+  EXPECT_EQ(chosen.kind, "3 images of 28 × 28 pixels and 1 channel");
+  EXPECT_EQ(chosen.config.data.crop, 0);
+  EXPECT_EQ(chosen.config.data.resize, 0);
+  EXPECT_EQ(chosen.config.model.hidden, 1024);  // as presets/mnist.toml has
+  EXPECT_EQ(chosen.config.data.noise, 1);
+  EXPECT_EQ(chosen.config.model.variance_floor, 1);
+  EXPECT_THAT(chosen.toml, Not(HasSubstr("crop")));
+}
+
+TEST_F(Choose, PhotosAreBroughtToOneSize) {
+  Put("a/1.png", MakeGreyPng(90, 60, 1));
+  Put("b/2.png", MakeGreyPng(70, 80, 2));
+  const ChosenSettings chosen = Chosen({.source = folder_.string()});
+  EXPECT_EQ(chosen.kind, "2 images of 32 × 32 pixels and 1 channel");
+  EXPECT_EQ(chosen.config.data.crop, 60);
+  EXPECT_EQ(chosen.config.data.resize, 32);
+  EXPECT_EQ(Chosen({.source = folder_.string(), .crop = 50}).config.data.crop, 50);
+}
+
+}  // namespace
+}  // namespace grbm

@@ -1,0 +1,265 @@
+"""Data of one's own, through the real program: own_data_test.py PROGRAM."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import unittest
+
+import numpy
+from PIL import Image
+from support import PROGRAM, ProgramTest, run
+
+QUICK = ["--set", "train.epochs=2", "--set", "model.hidden=4"]
+
+
+def table(rows=120, seed=1):
+    """Two clusters in three columns, with a kind each."""
+    generator = numpy.random.default_rng(seed)
+    kind = generator.integers(0, 2, rows)
+    values = generator.normal(size=(rows, 3)) * [1, 10, 0.1] + numpy.outer(kind, [5, 50, 0.5])
+    return values, kind
+
+
+class OwnData(ProgramTest):
+    def csv(self, name="cells.csv"):
+        values, kind = table()
+        lines = ["width,height,depth,kind"] + [",".join(map(str, row)) + ("," + "ab"[k]) for row, k in zip(values, kind)]
+        path = self.folder / name
+        path.write_text("\n".join(lines) + "\n")
+        return path
+
+    def test_a_table_is_trained_on_and_the_run_is_named_after_it(self):
+        result = self.succeed("train", self.csv(), *QUICK, cwd=self.folder)
+        self.assertIn("column 4 'kind' holds text, and is taken as labels", result.stderr)
+        self.assertIn("a table of 120 rows and 3 columns", result.stderr)
+        self.assertIn("fewer than 1000 seldom suffice", result.stderr)
+        chosen = (self.folder / "runs/cells/chosen.toml").read_text()
+        self.assertIn('standardize = "pixel"', chosen)
+        # It can be edited, and is then a file of settings like any other.
+        edited = self.folder / "mine.toml"
+        edited.write_text(chosen.replace("hidden = 32", "hidden = 6"))
+        self.succeed("train", edited, "--set", "train.epochs=2", "--out", self.folder / "again", "--quiet")
+        self.assertEqual(self.results("info", self.folder / "again")["hidden"], 6)
+        # Going on needs nothing but the folder, from anywhere.
+        self.succeed("train", "--resume", "--out", self.folder / "runs/cells", "--quiet")
+        self.refuse(64, "there is a run already", "train", self.csv(), "--out", self.folder / "again", *QUICK)
+
+    def test_the_model_is_used_by_its_folder_and_on_the_part_that_was_held_out(self):
+        data, folder = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", folder, "--quiet")
+        back = self.succeed("reconstruct", folder, "--data", data, "-n", 100, "-o", "-").stdout.splitlines()
+        self.assertEqual(back[0], "width,height,depth")
+        self.assertEqual(len(back), 1 + 12)  # a tenth is held out
+        self.assertEqual(len(self.succeed("encode", folder, "--data", data, "-o", "-").stdout.splitlines()), 108)
+        self.assertEqual(len(self.succeed("encode", folder, "--data", data, "--split", "all", "-o", "-").stdout.splitlines()), 120)
+        self.assertEqual(len(self.succeed("sample", folder, "-n", 5, "-o", "-", "--json").stdout.splitlines()), 5)
+        scores = self.results("evaluate", folder, "--data", data, "--metrics", "likelihood")["likelihood"]
+        self.assertIn("nats_held_out", scores)
+        npz = self.folder / "model.npz"
+        self.succeed("convert", folder, npz)
+        out = self.folder / "out.csv"
+        self.assertEqual(self.results("sample", npz, "-n", 5, "-o", out)["count"], 5)
+        self.assertEqual(numpy.loadtxt(out, delimiter=",").shape, (5, 3))
+        self.refuse(74, "a folder without model.safetensors", "info", self.folder)
+        self.refuse(64, "--every: a table holds the last state", "sample", npz, "--every", 2, "-o", "-")
+
+    def test_held_out_data_may_be_a_file(self):
+        other = self.folder / "other.csv"
+        other.write_text("\n".join(self.csv().read_text().splitlines()[:8]))
+        folder = self.folder / "run"
+        self.succeed("train", self.csv(), "--held-out", other, *QUICK, "--out", folder, "--quiet")
+        back = self.succeed("reconstruct", folder, "--data", self.csv(), "-o", "-").stdout.splitlines()
+        self.assertEqual(len(back), 1 + 7)
+        self.refuse(64, "above 0 and below 1", "train", self.csv(), "--held-out", "1.5", "--out", self.folder / "x")
+        self.refuse(74, "none.csv: cannot open", "train", self.csv(), "--held-out", "none.csv", "--set", "evaluate.every_steps=1",
+                    "--out", self.folder / "x")
+
+    def test_columns_and_labels_are_chosen(self):
+        folder = self.folder / "run"
+        self.succeed("train", self.csv(), "--columns", "depth,1", "--label", "kind", *QUICK, "--out", folder, "--quiet")
+        back = self.succeed("reconstruct", folder, "--data", self.csv(), "-o", "-").stdout.splitlines()
+        self.assertEqual(back[0], "depth,width")
+        self.refuse(64, "no column 'deph': did you mean 'depth'", "train", self.csv(), "--columns", "deph")
+        self.refuse(64, "no column 'knd': did you mean 'kind'", "data", "info", self.csv(), "--label", "knd")
+
+    def test_an_array_and_an_archive(self):
+        values, kind = table()
+        numpy.save(self.folder / "X.npy", values)
+        self.succeed("train", self.folder / "X.npy", *QUICK, "--quiet", cwd=self.folder)
+        self.assertTrue((self.folder / "runs/X/model.safetensors").exists())
+        numpy.savez(self.folder / "xy.npz", x=values, y=kind, z=values[:5])
+        info = self.results("data", "info", self.folder / "xy.npz", "--key", "x", "--label", "y")
+        self.assertEqual((info["rows"], info["visible"], info["label_1"]), (120, 3, int(kind.sum())))
+        self.assertEqual(info["memory_bytes"], 120 * 3 * 4)
+        self.refuse(64, "say which by data.key: there are x, y, z", "data", "info", self.folder / "xy.npz")
+
+    def test_a_folder_of_classes_of_photos(self):
+        for i in range(6):
+            place = self.folder / "photos" / "ab"[i % 2]
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(numpy.random.default_rng(i).integers(0, 256, (60 + i, 70, 3), numpy.uint8)).save(place / f"{i}.jpg")
+        result = self.succeed("train", "photos/", *QUICK, "--set", "generate.steps=5", cwd=self.folder)
+        self.assertIn("6 images of 32 × 32 pixels and 3 channels", result.stderr)
+        self.assertIn("crop = 60", (self.folder / "runs/photos/chosen.toml").read_text())
+        self.assertTrue((self.folder / "runs/photos/samples.png").exists())
+        mask = numpy.full((32, 32), 255, numpy.uint8)
+        mask[16:] = 0
+        Image.fromarray(mask).save(self.folder / "mask.png")
+        arguments = ["inpaint", self.folder / "runs/photos", "--data", self.folder / "photos", "-n", 2, "--set", "generate.steps=5"]
+        known = self.results(*arguments, "--mask", self.folder / "mask.png", "-o", self.folder / "x.png")["known_units"]
+        self.assertEqual(known, 16 * 32 * 3)
+        Image.fromarray(mask[:8]).save(self.folder / "small.png")
+        self.refuse(65, "32 × 8 pixels of 1 channels: the model's images have 32 × 32 of 3", *arguments, "--mask",
+                    self.folder / "small.png", "-o", self.folder / "x.png")
+
+    def test_hdf5_and_anndata(self):
+        try:
+            import h5py
+        except ImportError:
+            self.skipTest("h5py is not installed")
+        values, kind = table()
+        with h5py.File(self.folder / "a.h5", "w") as file:
+            file["deep/values"] = values
+            file["bytes"] = (values > 0).astype(numpy.uint8)
+            file["numbers"] = numpy.arange(3)
+        probe = run("data", "info", self.folder / "a.h5")
+        if "does not read them" in probe.stderr:
+            self.skipTest("the program was built without HDF5")
+        self.assertEqual(self.results("data", "info", self.folder / "a.h5")["type"], "u8")
+        info = self.results("data", "info", self.folder / "a.h5", "--key", "deep/values")
+        self.assertAlmostEqual(info["mean"], values.mean(), 4)
+        self.refuse(64, "no such array: there are bytes, deep, numbers", "data", "info", self.folder / "a.h5", "--key", "none")
+        self.refuse(64, "no such array", "data", "info", self.folder / "a.h5", "--key", "deep/none")
+        self.refuse(65, "a group that is no sparse matrix", "data", "info", self.folder / "a.h5", "--key", "deep")
+        self.refuse(65, "allowed are rows × values", "data", "info", self.folder / "a.h5", "--key", "numbers")
+        dense = numpy.where(values > 4, values, 0).astype(numpy.float32)
+        for by_columns in (False, True):
+            lines = dense.T if by_columns else dense
+            with h5py.File(self.folder / "a.h5ad", "w") as file:
+                group = file.create_group("X")
+                group.attrs["encoding-type"] = "csc_matrix" if by_columns else "csr_matrix"
+                group.attrs["shape"] = dense.shape
+                group.create_dataset("data", data=lines[lines != 0], compression="gzip")
+                group["indices"] = numpy.nonzero(lines)[1]
+                group["indptr"] = numpy.concatenate([[0], numpy.cumsum((lines != 0).sum(1))])
+                cells = file.create_group("obs").create_group("cell")
+                cells["codes"] = kind.astype(numpy.int8)
+                cells.create_dataset("categories", data=["B", "T"], dtype=h5py.string_dtype())
+                names = file.create_group("var")
+                names.attrs["_index"] = "gene"
+                names.create_dataset("gene", data=["CD3", "CD4", "CD8"], dtype=h5py.string_dtype())
+            info = self.results("data", "info", self.folder / "a.h5ad", "--label", "cell")
+            self.assertEqual((info["rows"], info["visible"], info["label_T"]), (120, 3, int(kind.sum())))
+            self.assertAlmostEqual(info["mean"], dense.mean(), 4)
+        self.succeed("train", self.folder / "a.h5ad", *QUICK, "--out", self.folder / "run", "--quiet")
+        back = self.succeed("reconstruct", self.folder / "run", "--data", self.folder / "a.h5ad", "-o", "-").stdout
+        self.assertEqual(back.splitlines()[0], "CD3,CD4,CD8")
+        self.refuse(64, "no such column of obs", "data", "info", self.folder / "a.h5ad", "--label", "none")
+        whole = (self.folder / "a.h5ad").read_bytes()
+        (self.folder / "cut.h5ad").write_bytes(whole[:len(whole) // 2])
+        self.refuse(65, "not a valid HDF5 file", "data", "info", self.folder / "cut.h5ad")
+        with h5py.File(self.folder / "a.h5ad", "a") as file:
+            file["X/indices"][0] = 10**6
+        self.refuse(65, "index 1000000 of the sparse matrix", "data", "info", self.folder / "a.h5ad")
+
+    def test_rows_and_values_are_scored_and_columns_coupled(self):
+        data, folder = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", folder, "--quiet")
+        lines = data.read_text().splitlines()
+        (self.folder / "new.csv").write_text("\n".join([*lines[:11], "0,1000,0,a"]) + "\n")
+        out, values = self.folder / "scores.csv", self.folder / "values.npy"
+        result = self.results("score", folder, "--data", self.folder / "new.csv", "-o", out, "--per-column", values)
+        self.assertEqual((result["rows"], result["strangest_row"]), (11, 10))
+        names = out.read_text().splitlines()[0].split(",")
+        self.assertEqual(names, ["free_energy", "quadratic", "hidden", "reconstruction", "log_likelihood"])
+        scores = numpy.loadtxt(out, delimiter=",", skiprows=1)
+        self.assertLess(abs(scores[:, 0] - scores[:, 1] - scores[:, 2]).max(), 1e-2)
+        spread = scores[:, 4] + scores[:, 0]  # -log Z and the units
+        self.assertLess(numpy.ptp(spread[:10]), 1e-3)
+        self.assertEqual(abs(numpy.load(values)[10]).argmax(), 1)
+        pairs = self.folder / "pairs.npy"
+        self.assertEqual(self.results("couplings", folder, "--data", data, "-o", pairs)["rows"], 120)
+        couplings = numpy.load(pairs)
+        self.assertEqual(couplings.shape, (3, 3))
+        self.assertTrue((couplings == couplings.T).all() and (numpy.diag(couplings) == 0).all())
+        self.succeed("couplings", folder, "--data", data, "--kind", "precision", "-o", self.folder / "pairs.png")
+        with Image.open(self.folder / "pairs.png") as picture:
+            self.assertEqual(picture.size, (480, 480))
+        table = self.succeed("couplings", folder, "--data", data, "-o", "-").stdout.splitlines()
+        self.assertEqual(table[0], "width,height,depth")
+        self.refuse(64, "allowed are .csv, .npy", "score", folder, "--data", data, "-o", self.folder / "x.png")
+        self.refuse(64, "see 'grbm couplings --help'", "couplings", folder, "--data", data, "--kind", "all", "-o", pairs)
+        self.refuse(65, "visible units", "score", folder, "--data", self.array("wide.npy", numpy.zeros((3, 7))), "-o", out)
+        self.refuse(74, "there is no folder", "score", folder, "--data", data, "-o", self.folder / "none" / "x.csv")
+
+    def test_distances_between_data_and_models(self):
+        data, folder = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", folder, "--quiet")
+        values, _ = table(400, 1)
+        same, other = self.array("same.npy", table(400, 2)[0]), self.array("other.npy", values[:, ::-1])
+        near = self.results("distance", same, data)["quick"]["frechet"]["value"]
+        far = self.results("distance", other, data)["quick"]["frechet"]["value"]
+        self.assertLess(near, far)
+        self.assertIn("frechet", self.succeed("distance", folder, data, "--samples", 100).stdout)
+        self.refuse(65, "they must be as many", "distance", self.array("wide.npy", numpy.zeros((30, 7))), data)
+        self.refuse(74, "cannot open", "distance", self.folder / "none.npy", data)
+
+    def test_a_finished_run_is_extended(self):
+        arguments = ["--quiet", "--set", "model.hidden=4", "--set", "sampler.steps=3", "--set", "train.burn_in=1"]
+        folder = self.folder / "run"
+        self.succeed("train", "gmm-iso", "--out", folder, *arguments, "--set", "train.epochs=2")
+        result = self.succeed("train", "--resume", "--out", folder, "--set", "train.epochs=4")
+        self.assertIn("extended from 2 epochs to 4", result.stderr)
+        updates = [json.loads(line)["update"] for line in (folder / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(updates, list(range(1, 41)))
+        self.refuse(64, "train.epochs = 3 now, but the run was started with 4", "train", "--resume", "--out", folder,
+                    "--set", "train.epochs=3")
+
+    def test_what_cannot_be_read_gets_one_line(self):
+        def put(name, contents):
+            (self.folder / name).write_bytes(contents)
+            return self.folder / name
+        self.refuse(64, "unknown preset 'none.csv'", "train", "none.csv")
+        self.refuse(65, "no line with numbers", "train", put("empty.csv", b""))
+        self.refuse(65, "line 3, column 2 'y': 'NA': the value is missing", "train", put("missing.csv", b"x,y\n1,2\n3,NA\n"))
+        self.refuse(65, "line 2, column 2 'y': an empty cell: the value is missing", "train", put("hole.csv", b"x,y\n1,\n"))
+        self.refuse(65, "'-9': the value is missing", "train", put("marks.csv", b"x,y\n1,-9\n"), "--set", "data.missing=-9")
+        self.refuse(65, "'b' is not a number: name the columns", "train", put("texts.csv", b"x,y,z\nb,c,1\n"))
+        self.refuse(65, "expected are 2, as above", "train", put("ragged.csv", b"x,y\n1,2\n3,4,5\n"))
+        self.refuse(65, "a quote without its end", "train", put("quote.csv", b'x,y\n1,"2\n'))
+        self.refuse(65, "not a format that is known", "train", put("text.txt", b"some text"))
+        self.refuse(65, "no PNG or JPEG image in this folder", "train", self.folder)
+        self.refuse(65, "a single image", "train", put("a.png", b"\x89PNG\r\n\x1a\n"))
+        self.refuse(65, "nan: allowed are finite numbers", "train", self.array("nan.npy", [[1, numpy.nan]]))
+        self.refuse(65, "allowed are rows × values", "train", self.array("flat.npy", [1, 2]))
+
+    def array(self, name, values):
+        numpy.save(self.folder / name, numpy.array(values, numpy.float32))
+        return self.folder / name
+
+    def test_the_progress_line_keeps_to_the_terminals_width(self):
+        main, other = pty.openpty()
+        import fcntl
+        import struct
+        import termios
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 40, 0, 0))
+        process = subprocess.Popen([PROGRAM, "train", "gmm-iso", *QUICK, "--out", str(self.folder / "run")], stderr=other,
+                                   stdout=subprocess.DEVNULL)
+        os.close(other)
+        text = b""
+        try:
+            while chunk := os.read(main, 65536):
+                text += chunk
+        except OSError:  # the other end was closed
+            pass
+        self.assertEqual(process.wait(), 0)
+        bars = re.findall(r"\r\x1b\[K(\[[^\r\n]*)", text.decode())
+        self.assertTrue(bars)
+        self.assertLess(max(map(len, bars)), 40)
+        self.assertIn("update", bars[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
