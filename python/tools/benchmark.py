@@ -2,13 +2,15 @@
 """The tables of docs/python.md: `make python-benchmark` runs all parts, PYTHON_BENCHMARK="speed" one of them.
 
 codes   logistic regression on MNIST's test images, trained on 10,000 rows: on pixels, on PCA, on codes of scikit-learn's
-        BernoulliRBM and of this package, of the same size. What each may choose is chosen on the last 2,000 of these rows.
+        BernoulliRBM and of this package, of the same size. Each chooses its settings on the last 2,000 of these rows.
 speed   one pass over the rows: BernoulliRBM and this package in turns, at the same size, batch and number of Gibbs steps.
+update  processor time of one update on one thread.
 memory  what fitting 60,000 × 784 float32 takes beside the data, and what a thousand fits leave behind.
 """
 
 import argparse
 import glob
+import itertools
 import os
 import statistics
 import subprocess
@@ -20,71 +22,71 @@ import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import BernoulliRBM
+from sklearn.preprocessing import FunctionTransformer
 
 import grbm
 
-HELD = 2000  # rows by which settings are chosen
+HELD = 2000  # of the training rows, the last: settings are chosen by them
+PENALTIES = (0.01, 0.1, 1.0)  # of the regression: C
 
 
 def row(*cells):
     print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
-def chosen(candidates, score):
-    return max(candidates, key=score)
-
-
-def accuracy(train, y, test, y_test):
-    """Of a logistic regression whose penalty is chosen on the held rows."""
-    warnings.filterwarnings("ignore", message="lbfgs failed")
-
-    def fit(c, rows, labels):
-        return LogisticRegression(C=c, max_iter=200).fit(rows, labels)
-
-    c = chosen((0.01, 0.1, 1.0), lambda c: fit(c, train[:-HELD], y[:-HELD]).score(train[-HELD:], y[-HELD:]))
-    return fit(c, train, y).score(test, y_test)
+def grid(**values):
+    """Every combination."""
+    return [dict(zip(values, combination)) for combination in itertools.product(*values.values())]
 
 
 def codes(size, only):
+    """Each method chooses by the held rows, among its settings and penalties of the regression. The test rows are seen once."""
+    warnings.filterwarnings("ignore", message="lbfgs failed")
     training, test = grbm.Dataset.load("mnist", subset=10000), grbm.Dataset.load("mnist", split="test")
     X, y, X_test, y_test = training.values, training.labels, test.values, test.labels
     unit, unit_test = (X / 255).astype(np.float32), (X_test / 255).astype(np.float32)
-    row("features", "size", "accuracy", "seconds to fit them")
-    row("---", "---", "---", "---")
-    if "pixels".startswith(only):
-        row("pixels", 784, f"{accuracy(unit, y, unit_test, y_test):.4f}", "")
+    row("features", "size", "chosen", "held rows", "test rows", "seconds to fit")
+    row(*["---"] * 6)
 
-    def show(name, make, candidates, rows, rows_test):
-        """The better of the candidates by the held rows, fitted to all."""
+    def logistic(c, features, labels):
+        return LogisticRegression(C=c, max_iter=200).fit(features, labels)
+
+    def show(name, width, make, candidates, rows, rows_test):
         if not name.startswith(only):
             return
         scores = {}
-        for candidate in candidates if len(candidates) > 1 else ():
-            features = make(candidate).fit(rows[:-HELD])
-            half = features.transform(rows)
-            scores[candidate] = LogisticRegression(C=0.1, max_iter=200).fit(half[:-HELD], y[:-HELD]).score(half[-HELD:], y[-HELD:])
-        best = chosen(candidates, lambda candidate: scores.get(candidate, 0))
+        for settings in candidates:
+            features = make(**settings).fit(rows[:-HELD]).transform(rows)
+            for c in PENALTIES:
+                held = logistic(c, features[:-HELD], y[:-HELD]).score(features[-HELD:], y[-HELD:])
+                scores[(*settings.items(), ("C", c))] = held
+                print(f"{name}: {settings}, C {c}: {held:.4f}", file=sys.stderr, flush=True)
+        best = dict(max(scores, key=scores.get))
+        c = best.pop("C")
         start = time.monotonic()
-        features = make(best).fit(rows)
+        fitted = make(**best).fit(rows)
         seconds = time.monotonic() - start
-        result = accuracy(features.transform(rows), y, features.transform(rows_test), y_test)
-        row(name, size, f"{result:.4f}", f"{seconds:.0f}")
+        result = logistic(c, fitted.transform(rows), y).score(fitted.transform(rows_test), y_test)
+        text = ", ".join(f"{key} {value}" for key, value in {**best, "C": c}.items())
+        row(name, width, text, f"{max(scores.values()):.4f}", f"{result:.4f}", f"{seconds:.0f}")
 
-    show("principal components", lambda _: PCA(size, random_state=0), [None], unit, unit_test)
+    show("pixels", 784, lambda: FunctionTransformer(), [{}], unit, unit_test)
+    show("principal components", size, lambda: PCA(size, random_state=0), [{}], unit, unit_test)
     show(
-        "BernoulliRBM, 20 passes",
-        lambda rate: BernoulliRBM(size, learning_rate=rate, n_iter=20, random_state=0),
-        [0.01, 0.05],
+        "BernoulliRBM",
+        size,
+        lambda **settings: BernoulliRBM(size, n_iter=20, random_state=0, **settings),
+        grid(learning_rate=[0.01, 0.03, 0.1]),
         unit,
         unit_test,
     )
     show(
-        "GaussianBernoulliRBM, 20 passes",
-        lambda rate: grbm.GaussianBernoulliRBM(
-            size, "gibbs", steps=1, algorithm="cd", hidden="probability", variance_floor=1.0, optimizer="adam",
-            learning_rate=rate, epochs=20, random_state=1,
-        ),  # fmt: skip
-        [0.001, 0.003],
+        "GaussianBernoulliRBM",
+        size,
+        lambda **settings: grbm.GaussianBernoulliRBM(
+            size, "gibbs", steps=1, algorithm="cd", hidden="probability", optimizer="adam", epochs=20, random_state=1, **settings
+        ),
+        grid(learning_rate=[0.001, 0.003, 0.01], variance_floor=[1e-8, 1.0]),
         X,
         X_test,
     )
@@ -124,6 +126,18 @@ def speeds(size):
     subprocess.run(command, env={**os.environ, "GRBM_BLAS": name}, check=True)
 
 
+def update(size):
+    """Least processor time of one update on one thread: of two versions, in turns, it compares them on a busy machine, too."""
+    X = np.random.default_rng(0).random((2000, 784)).astype(np.float32)
+    for batch, updates in ((10, 60), (100, 25)):
+        ours = grbm.GaussianBernoulliRBM(
+            size, "gibbs", steps=1, algorithm="pcd", restart_fraction=0.0, epochs=updates * batch / len(X), batch_size=batch,
+            random_state=0, n_jobs=1,
+        )  # fmt: skip
+        least = min(timed(lambda: ours.fit(X))[1] for _ in range(12))
+        print(f"one update of {batch} rows: {1000 * least / updates:.2f} ms")
+
+
 def memory_mb(name):
     lines = dict(line.split(":", 1) for line in open("/proc/self/status"))
     return int(lines[name].split()[0]) / 1024
@@ -156,11 +170,11 @@ def memory():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["codes", "speed", "memory"], help="codes, speed, memory")
+    parser.add_argument("parts", nargs="*", default=["codes", "speed", "memory"], help="codes, speed, update, memory")
     parser.add_argument("--size", type=int, default=512, help="hidden units, components")
     parser.add_argument("--only", default="", help="of codes, those whose name begins so")
     a = parser.parse_args()
-    parts = {"codes": lambda: codes(a.size, a.only), "speed": lambda: speeds(a.size), "speed-here": lambda: speed(a.size), "memory": memory}
+    parts = {"codes": lambda: codes(a.size, a.only), "speed": lambda: speeds(a.size), "speed-here": lambda: speed(a.size), "update": lambda: update(a.size), "memory": memory}
     for part in a.parts:
         if part not in parts:
             parser.error(f"{part}: allowed are {', '.join(parts)}")
