@@ -32,7 +32,7 @@ void Step(benchmark::State& state, const Shape& shape, Method method) {
   const Model model = Model::Initial(shape.visible, shape.hidden, 1);
   const PackedWeights& weights = model.packed(pool);
   Arrays a(shape);
-  StateSums sums(model);
+  StateSums sums(model, StateSums::Hidden::kState, StateSums::Visible::kState);
   // Gibbs forgets v, Gibbs-Langevin keeps a part of it.
   kernels::PanelRow keep(shape.visible, method == Method::kGibbs ? 0.0f : 0.8f);
   kernels::PanelRow noise(shape.visible, method == Method::kGibbs ? 1.0f : 0.6f);

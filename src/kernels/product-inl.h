@@ -51,6 +51,15 @@ struct Tile {
       for (std::size_t i = 0; i < kVectors; ++i) hn::Store(sums[r][i], F32(), out + r * kPanel + i * kLanes);
     }
   }
+  // out += sums; where it holds nothing yet, out = 0 + sums.
+  HWY_INLINE void AddTo(float* out, bool holds) {
+    for (int r = 0; r < kRows; ++r) {
+      for (std::size_t i = 0; i < kVectors; ++i) {
+        float* const at = out + r * kPanel + i * kLanes;
+        hn::Store(hn::Add(sums[r][i], holds ? hn::Load(F32(), at) : hn::Zero(F32())), F32(), at);
+      }
+    }
+  }
   HWY_INLINE void Add(const Tile& other) {
     for (int r = 0; r < kRows; ++r) {
       for (std::size_t i = 0; i < kVectors; ++i) sums[r][i] = hn::Add(sums[r][i], other.sums[r][i]);
@@ -91,7 +100,7 @@ struct Tile {
 inline constexpr Index kTerms = 512;
 
 // Calls tiles.template operator()<rows>(first), rows ≤ kMaxRows.
-template <int kMaxRows = kTileRows, typename Tiles>
+template <int kMaxRows, typename Tiles>
 HWY_INLINE void CallTile(Index first, Index rows, const Tiles& tiles) {
   if constexpr (kMaxRows > 1) {
     if (rows < kMaxRows) return CallTile<kMaxRows - 1>(first, rows, tiles);
@@ -101,11 +110,11 @@ HWY_INLINE void CallTile(Index first, Index rows, const Tiles& tiles) {
 
 // The same for as few tiles as cover rows first ... first + count - 1, all of about one size: one of a row or two waits for
 // its own sums.
-template <typename Tiles>
+template <int kMaxRows = kTileRows, typename Tiles>
 HWY_INLINE void ForTiles(Index first, Index count, const Tiles& tiles) {
-  for (Index left = (count + kTileRows - 1) / kTileRows; left > 0; --left) {
+  for (Index left = (count + kMaxRows - 1) / kMaxRows; left > 0; --left) {
     const Index rows = (count + left - 1) / left;
-    CallTile(first, rows, tiles);
+    CallTile<kMaxRows>(first, rows, tiles);
     first += rows;
     count -= rows;
   }

@@ -170,21 +170,15 @@ void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, R
 }
 
 void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum, Sums sums) {
-  // The rows of the left factor are the columns of p: tiles must not cross its panels.
+  // The rows of the left factor are the columns of p: tiles must not cross its panels, and are as large where that fits.
+  constexpr int kColumns = kLanes == kPanel ? static_cast<int>(kPanel) : kTileRows;
   for (Index unit = units.first; unit < units.first + units.count; unit += kPanel) {
     const float* const columns = p.line(unit / kPanel, 0);
-    ForTiles(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
+    ForTiles<kColumns>(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
       Tile<kRows> terms;
       terms.Start();
       terms.template AddTerms<1, kPanel>(columns + column, v.line(panel, 0), v.rows());
-      Tile<kRows> total;
-      if (sums == Sums::kAdd) {
-        total.Load(sum.line(panel, unit + column));
-      } else {
-        total.Start();
-      }
-      total.Add(terms);
-      total.Store(sum.line(panel, unit + column));
+      terms.AddTo(sum.line(panel, unit + column), sums == Sums::kAdd);
     });
   }
 }

@@ -333,8 +333,11 @@ void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, st
   ForCrews([&](Crew& crew) {
     const std::vector<Index> accepted = RunChains(crew.engine, place, hooks_, nullptr, crew.rows);
     crew.accepted.insert(crew.accepted.end(), accepted.begin(), accepted.end());
-    // A small model has too few panels for all threads: each crew adds its own up.
-    for (const auto& sums : crew.sums) sums->Close(split_->small(), crew.engine.pool());
+    // A small model has too few panels for all threads: each crew adds its own up. And probabilities are many bytes: those of
+    // one piece stay in a cache while all panels pass by, those of all do not.
+    for (const auto& sums : crew.sums) {
+      sums->Close(split_->small() || sums->hidden() == StateSums::Hidden::kProbability, crew.engine.pool());
+    }
   });
 }
 
