@@ -15,6 +15,9 @@ namespace grbm {
 
 namespace {
 
+// A step of a model with as many weights is shared by all threads.
+constexpr Index kLargeModel = 1 << 20;
+
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
 // Adds to each hidden unit how many rows have it on.
@@ -69,11 +72,12 @@ std::pair<Index, Index> RowsOfRank(const Ranks& ranks, Index visible, Index hidd
   return {rows.first, rows.count};
 }
 
-// Chains that run on their own from the first step to the last: those of one piece of a small model, on one thread, or all
-// of a rank, on all threads.
+// Chains that run on their own from the first step to the last: those of one piece of a small model, on one thread; of
+// others all of a rank or, on several threads, halves of them. Which, leaves no trace: sums are made by piece.
 struct Contrastive::Crew {
-  Crew(ThreadPool& shared, bool alone)
-      : own(alone ? std::make_unique<ThreadPool>(1) : nullptr), engine(own ? *own : shared) {}
+  // threads: of its own; 0: the shared ones.
+  Crew(ThreadPool& shared, int threads)
+      : own(threads > 0 ? std::make_unique<ThreadPool>(threads) : nullptr), engine(own ? *own : shared) {}
 
   std::unique_ptr<ThreadPool> own;
   Engine engine;
@@ -167,12 +171,16 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
           options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState,
           split.Room(piece, probability, steps));
     };
-    const bool alone = split.small() && !hooks_.step;
+    const bool by_piece = split.small() && !hooks_.step;
+    // Halves wait for nobody, and threads that are held up by others do not hold up all.
+    const bool halves = !split.small() && !hooks_.step && model.visible() * model.hidden() < kLargeModel &&
+                        pool_.threads() > 1 && pieces.count > 1;
+    const int threads = by_piece ? 1 : halves ? pool_.threads() / 2 : 0;
     for (Index piece = pieces.first; piece < pieces.first + pieces.count; ++piece) {
       data_sums_.push_back(sums(piece, 1));
       const kernels::Rows in_batch = split.RowsOfPiece(piece);
-      if (crews_.empty() || alone) {
-        crews_.push_back(std::make_unique<Crew>(pool_, alone));
+      if (crews_.empty() || by_piece || (halves && piece == pieces.first + pieces.count / 2)) {
+        crews_.push_back(std::make_unique<Crew>(pool_, threads));
         crews_.back()->engine.Set(model, sampler, law_);
         crews_.back()->engine.Resize(static_cast<std::uint32_t>(in_batch.first), 0);
       }
