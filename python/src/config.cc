@@ -128,8 +128,8 @@ True
           },
           R"(Of every setting its name, what it takes, and what it is for.
 
->>> grbm.Config().help()[8]
-('model.hidden', 'a whole number from 1 to 10000000', 'number of hidden units')
+>>> [line for line in grbm.Config().help() if line[0] == "model.hidden"]
+[('model.hidden', 'a whole number from 1 to 10000000', 'number of hidden units')]
 )")
       .def(
           "__eq__", [](Config& a, const Config& b) { return ConfigText(a) == ConfigText(b); }, py::is_operator())
