@@ -145,8 +145,14 @@ TEST(Couplings, OverTheModelsLawAreTheCovarianceOfTheScore) {
         const std::vector<double> gradient = MarginalEnergyGradient(model, at);
         return gradient[i] * gradient[k];
       });
-      // Each row's value is between -Σ|W W|/4σ⁴ and 1/σ²: five standard errors of the largest deviation seen here.
-      EXPECT_NEAR(couplings.precision(static_cast<Index>(i), static_cast<Index>(k)), expected, 0.02);
+      // A row's value varies within Σ|W W|/4σ⁴: by Hoeffding's inequality the mean is further off once in 10^7.
+      double width = 0;
+      for (Index j = 0; j < 7; ++j) {
+        width += std::abs(model.W()(static_cast<Index>(i), j) * model.W()(static_cast<Index>(k), j)) /
+                 (4 * model.variance()[i] * model.variance()[k]);
+      }
+      const double tolerance = width * std::sqrt(std::log(2 / 1e-7) / (2.0 * kRows));
+      EXPECT_NEAR(couplings.precision(static_cast<Index>(i), static_cast<Index>(k)), expected, tolerance);
     }
   }
 }
