@@ -97,6 +97,12 @@ bool IsData(const std::string& name) {
   return !preset && !name.ends_with(".toml") && (IsDataName(name) || Exists(name));
 }
 
+// What has a file's ending or a folder in its name is no preset, and must be there.
+void CheckThere(const std::string& name) {
+  if (name.find_first_of("./") == std::string::npos || name.ends_with(".toml") || Exists(name)) return;
+  throw ConfigError(fmt::format("train: {}: there is no such file or folder, and no preset of that name", name));
+}
+
 // Settings of the data, chosen where they are not given.
 ChosenSettings ChooseFor(const Arguments& a, ThreadPool& pool) {
   Config given;
@@ -117,6 +123,7 @@ RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given
   if (a.resume && a.preset.empty()) {
     request = ReadRun(a.out);
   } else {
+    CheckThere(a.preset);
     if (IsData(a.preset)) chosen = ChooseFor(a, pool);
     request.config = chosen ? chosen->config : LoadPreset(a.preset);
     request.seed = common.seed;

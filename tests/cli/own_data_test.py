@@ -221,7 +221,7 @@ class OwnData(ProgramTest):
         def put(name, contents):
             (self.folder / name).write_bytes(contents)
             return self.folder / name
-        self.refuse(64, "unknown preset 'none.csv'", "train", "none.csv")
+        self.refuse(64, "none.csv: there is no such file or folder, and no preset of that name", "train", "none.csv")
         self.refuse(65, "no line with numbers", "train", put("empty.csv", b""))
         self.refuse(65, "line 3, column 2 'y': 'NA': the value is missing", "train", put("missing.csv", b"x,y\n1,2\n3,NA\n"))
         self.refuse(65, "line 2, column 2 'y': an empty cell: the value is missing", "train", put("hole.csv", b"x,y\n1,\n"))
