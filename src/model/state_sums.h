@@ -84,7 +84,6 @@ class StateSums {
   kernels::Panels probabilities_;
   BitMatrix hidden_;
   BitMatrix transposed_;
-  Index transposed_rows_ = 0;
 };
 
 // Those behind statistics.
