@@ -94,6 +94,8 @@ struct PieceSums {
   const StateSums* data;
   const StateSums* chains = nullptr;
 };
+// Memory for one panel of the product's sum, that stands for each: hidden × visible.
+kernels::PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory);
 // What both make of one panel of the product's sum: counted · data - chains. out: hidden × visible, of which one panel is
 // written; `memory` is as large.
 void PanelDifference(const PieceSums& piece, double counted, Index panel, kernels::PanelView memory,

@@ -14,13 +14,12 @@ namespace {
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 std::size_t Padded(Index units) { return Size(kernels::PanelCount(units) * kPanel); }
 
-// Memory for one panel of the product, that stands for each: hidden × visible.
+}  // namespace
+
 PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory) {
   if (memory.size() < Size(hidden * kPanel)) memory.resize(Size(hidden * kPanel));
   return {memory.data(), hidden, visible, 0};
 }
-
-}  // namespace
 
 void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelView memory, PanelView out) {
   const Index size = out.rows() * kPanel;

@@ -97,10 +97,9 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   const auto make = [&](PanelBlock& block, Index first_piece, Rows panels) {
     pool.ParallelFor(static_cast<Index>(own.size()) * panels.count, [&](Index k) {
       static thread_local AlignedVector<float> memory;
-      if (memory.size() < Size(hidden * kPanel)) memory.resize(Size(hidden * kPanel));
       const Index panel = panels.first + k % panels.count;
       const Index piece = k / panels.count;
-      PanelDifference(own[Size(piece)], scale.counted, panel, {memory.data(), hidden, visible, 0},
+      PanelDifference(own[Size(piece)], scale.counted, panel, OnePanel(hidden, visible, memory),
                       block.At(first_piece + piece, panel));
     });
   };
