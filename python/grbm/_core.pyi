@@ -80,7 +80,7 @@ class Model:
     """A model with all that is needed to draw samples from it: parameters, sampler, standardisation."""
     @property
     def W(self) -> numpy.ndarray:
-        """Weights, visible × hidden: the model's own memory, read-only."""
+        """Weights, visible × hidden."""
     def __eq__(self, other: Any) -> bool:
         ...
     def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}) -> None:

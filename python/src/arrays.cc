@@ -114,20 +114,27 @@ py::array_t<float> ToArray(Matrix matrix) {
 py::array_t<double> ToArray(const std::vector<double>& values) { return Own(values, {std::ssize(values)}); }
 
 py::tuple ParametersTuple(const Parameters& p) {
-  const auto vector = [](const std::vector<float>& v) { return py::array_t<float>(std::ssize(v), v.data()); };
-  return py::make_tuple(ToArray(p.W), vector(p.b), vector(p.mu), vector(p.log_var));
+  py::tuple arrays(Parameters::kCount);
+  const auto tensors = p.Tensors();
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    arrays[k] = py::array_t<float>(tensors[k].shape(), tensors[k].data);
+  }
+  return arrays;
 }
 
 Parameters ParametersFrom(const py::tuple& arrays) {
-  const auto array = [&](std::size_t i) { return arrays[i].cast<FloatArray>(); };
-  const FloatArray weights = array(0);
-  const ConstMatrix view = RowsOf(weights, "W");
-  Parameters p;
-  p.W = Matrix(view.rows(), view.cols());
-  CopyRows(view, p.W);
-  p.b = VectorOf(array(1), "b");
-  p.mu = VectorOf(array(2), "mu");
-  p.log_var = VectorOf(array(3), "log_var");
+  const auto weights = arrays[0].cast<FloatArray>();
+  const ConstMatrix shape = RowsOf(weights, "W");
+  Parameters p(shape.rows(), shape.cols());
+  const auto tensors = p.Tensors();
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const auto& to = tensors[k];
+    const auto array = arrays[k].cast<FloatArray>();
+    CheckDimensions(array, to.is_vector ? 1 : 2, std::string(to.name).c_str());
+    CheckRows(to.name, to.units, array.shape(0), to.rows);
+    GRBM_CHECK(array.size() == std::ssize(to.values()));
+    std::copy_n(array.data(), array.size(), to.data);
+  }
   return p;
 }
 

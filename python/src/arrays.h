@@ -54,7 +54,8 @@ py::array_t<std::uint8_t> ToBytes(ConstBitView bits);
 
 py::array_t<float> ToArray(Matrix matrix);
 py::array_t<double> ToArray(const std::vector<double>& values);
-// (W, b, mu, log_var), of which the arrays are copies, and back; what follows them is not looked at.
+// (W, b, mu, log_var), of which the arrays are copies, and back; what follows them is not looked at. Throws DataError where
+// their shapes do not fit W's.
 py::tuple ParametersTuple(const Parameters& parameters);
 Parameters ParametersFrom(const py::tuple& arrays);
 // A read-only array that refers to memory of `owner`.

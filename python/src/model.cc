@@ -72,11 +72,16 @@ void Save(const ModelFile& file, const std::filesystem::path& given) {
   }
 }
 
-// A parameter as an array that keeps the model alive.
-template <std::span<const float> (Model::*kGet)() const>
-py::array_t<float> ParameterOf(const py::object& self) {
-  const std::span<const float> values = (self.cast<const ModelFile&>().model.*kGet)();
-  return Borrow(values, {std::ssize(values)}, self);
+// The parameters as arrays: the model's own memory, which they keep alive.
+void BindTensors(ModelClass& model) {
+  const auto tensors = Parameters().Tensors();
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const auto get = [k](const py::object& self) {
+      const auto tensor = self.cast<const ModelFile&>().model.parameters().Tensors()[k];
+      return Borrow(tensor.values(), tensor.shape(), self);
+    };
+    model.def_property_readonly(std::string(tensors[k].name).c_str(), get, std::string(tensors[k].meaning).c_str());
+  }
 }
 
 void CheckTemperature(double temperature) {
@@ -124,16 +129,12 @@ void BindParameters(ModelClass& model) {
       .def_property_readonly(
           "hidden", [](const ModelFile& f) { return f.model.hidden(); }, "How many hidden units.")
       .def_property_readonly(
-          "W",
+          "variance",
           [](const py::object& self) {
-            const Parameters& p = self.cast<const ModelFile&>().model.parameters();
-            return Borrow(p.W.values(), {p.W.rows(), p.W.cols()}, self);
+            const std::span<const float> values = self.cast<const ModelFile&>().model.variance();
+            return Borrow(values, {std::ssize(values)}, self);
           },
-          "Weights, visible × hidden: the model's own memory, read-only.")
-      .def_property_readonly("b", &ParameterOf<&Model::b>, "Biases of the hidden units.")
-      .def_property_readonly("mu", &ParameterOf<&Model::mu>, "Means of the visible units.")
-      .def_property_readonly("log_var", &ParameterOf<&Model::log_var>, "Logarithms of the variances.")
-      .def_property_readonly("variance", &ParameterOf<&Model::variance>, "Variances of the visible units.")
+          "Variances of the visible units.")
       .def_property_readonly(
           "variance_floor", [](const ModelFile& f) { return f.model.variance_floor(); },
           "Variances are kept at or above this.")
@@ -397,6 +398,7 @@ array([4., 4., 4.], dtype=float32)
              return fmt::format("Model(visible={}, hidden={})", f.model.visible(), f.model.hidden());
            })
       .def(py::pickle(&StateOf, FromPickle("model", &FromState)));
+  BindTensors(model);
   BindParameters(model);
   BindConditionals(model);
   return model;

@@ -199,9 +199,10 @@ def test_damaged_pickles_are_refused_and_never_read_past_their_end():
 
     updates, parameters, moments, chains, offsets = rbm._state.__getstate__()
     short = [(W, b[:1], mu, log_var) for W, b, mu, log_var in moments]
+    with pytest.raises(grbm.DataError, match="b has 1 elements"):
+        read(rbm._state, (updates, parameters, short, chains, offsets))
     wide, hidden = np.zeros((10, 7), np.float32), np.zeros((10, 9), np.uint8)
     for wrong in (
-        (updates, parameters, short, chains, offsets),
         (updates, parameters, moments, (0, wide, chains[2]), offsets),
         (updates, parameters, moments, (0, chains[1], hidden), offsets),
         (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets),

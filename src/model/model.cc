@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -17,39 +16,20 @@ namespace grbm {
 
 namespace {
 
-void CheckFinite(std::span<const float> values, Index cols, const char* name) {
+void CheckFinite(const ParameterTensor<const float>& tensor) {
+  const std::span<const float> values = tensor.values();
   if (AllFinite(values)) return;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    const auto at = static_cast<Index>(i);
-    const std::string place =
-        cols > 0 ? fmt::format("{}[{}, {}]", name, at / cols, at % cols) : fmt::format("{}[{}]", name, at);
-    throw DataError(fmt::format("model: {} is {}: every parameter must be finite", place, values[i]));
-  }
-}
-
-void CheckLength(std::span<const float> values, Index length, const char* name, const char* of) {
-  if (static_cast<Index>(values.size()) == length) return;
-  throw DataError(fmt::format("model: {} has {} elements, but W has {} {} units: they must be as many", name,
-                              values.size(), length, of));
-}
-
-// Throws where the weights' bytes could not even be counted.
-void CheckSize(Index visible, Index hidden) {
-  constexpr Index kMost = std::numeric_limits<Index>::max() / 64;
-  if (visible <= 0 || hidden <= 0 || hidden <= kMost / visible) return;
-  throw ConfigError(fmt::format("model: {} × {} weights: no memory holds so many", visible, hidden));
+  const auto wrong = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+  const Index at = wrong - values.begin();
+  const std::string place = tensor.is_vector
+                                ? fmt::format("{}[{}]", tensor.name, at)
+                                : fmt::format("{}[{}, {}]", tensor.name, at / tensor.cols, at % tensor.cols);
+  throw DataError(fmt::format("model: {} is {}: every parameter must be finite", place, *wrong));
 }
 
 float LogFloor(double variance_floor) { return static_cast<float>(std::log(variance_floor)); }
 
 }  // namespace
-
-Parameters::Parameters(Index visible, Index hidden)
-    : W((CheckSize(visible, hidden), visible), hidden),
-      b(static_cast<std::size_t>(hidden)),
-      mu(static_cast<std::size_t>(visible)),
-      log_var(static_cast<std::size_t>(visible)) {}
 
 struct Model::Packing {
   std::once_flag once;
@@ -62,13 +42,10 @@ Model::Model(Parameters parameters, double variance_floor)
     throw DataError(fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
                                 visible(), hidden()));
   }
-  CheckLength(parameters_.b, hidden(), "b", "hidden");
-  CheckLength(parameters_.mu, visible(), "mu", "visible");
-  CheckLength(parameters_.log_var, visible(), "log_var", "visible");
-  CheckFinite(parameters_.W.values(), hidden(), "W");
-  CheckFinite(parameters_.b, 0, "b");
-  CheckFinite(parameters_.mu, 0, "mu");
-  CheckFinite(parameters_.log_var, 0, "log_var");
+  const auto tensors = std::as_const(parameters_).Tensors();
+  for (const auto& t : tensors)
+    CheckRows(t.name, t.units, t.rows, t.units == UnitKind::kVisible ? visible() : hidden());
+  for (const auto& tensor : tensors) CheckFinite(tensor);
   if (!(variance_floor > 0) || !std::isfinite(variance_floor)) {
     throw ConfigError(fmt::format("model: variance_floor = {}: allowed is a number above 0", variance_floor));
   }

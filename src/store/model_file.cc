@@ -1,6 +1,7 @@
 #include "grbm/store/model_file.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +16,7 @@
 #include "grbm/core/safetensors.h"
 #include "grbm/core/version.h"
 #include "store/options_json.h"
+#include "store/parameter_tensors.h"
 
 namespace grbm {
 
@@ -29,7 +31,6 @@ constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no sh
 constexpr std::array<std::string_view, 9> kKeys = {"format",          "format_version", "grbm_version",
                                                    "variance_floor",  "sampler",        "generate",
                                                    "standardization", "image_shape",    "provenance"};
-constexpr std::array<std::string_view, 4> kTensors = {"W", "b", "mu", "log_var"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
 std::size_t MaxStandardizationText(Index visible) {
@@ -132,30 +133,14 @@ bool IsOurs(const Metadata& metadata, const std::string& source) {
   return true;
 }
 
-Parameters ParametersFromTensors(const TensorFile& file) {
-  const Tensor& w = GetTensor(file, "W", std::array<Index, 2>{-1, -1});
-  const std::array<Index, 1> visible = {w.shape[0]};
-  const std::array<Index, 1> hidden = {w.shape[1]};
-  if (w.bytes.empty()) {
-    throw DataError(
-        fmt::format("{}: tensor 'W' has shape {}: expected is at least one visible and "
-                    "one hidden unit",
-                    file.source, ShapeText(w.shape)));
-  }
+void CheckNames(const TensorFile& file) {
+  std::vector<std::string_view> names;
+  for (const auto& tensor : Parameters().Tensors()) names.push_back(tensor.name);
   for (const Tensor& tensor : file.tensors) {
-    if (std::ranges::find(kTensors, tensor.name) == kTensors.end()) {
-      throw DataError(
-          fmt::format("{}: tensor {}: a model has only W, b, mu and log_var", file.source, Quoted(tensor.name)));
-    }
-    CheckFloating(file, tensor);
+    if (std::ranges::find(names, tensor.name) != names.end()) continue;
+    throw DataError(
+        fmt::format("{}: tensor {}: a model has only {}", file.source, Quoted(tensor.name), fmt::join(names, ", ")));
   }
-  Parameters parameters;
-  parameters.b = GetFloats(file, "b", hidden);
-  parameters.mu = GetFloats(file, "mu", visible);
-  parameters.log_var = GetFloats(file, "log_var", visible);
-  parameters.W = Matrix(visible[0], hidden[0]);
-  CopyFloats(file, w, parameters.W.values());
-  return parameters;
 }
 
 ModelFile FromTensors(const TensorFile& file) {
@@ -171,7 +156,8 @@ ModelFile FromTensors(const TensorFile& file) {
   double floor = Model::kDefaultVarianceFloor;
   with("variance_floor",
        [&](const std::string& text, const std::string& where) { floor = VarianceFloorFromText(text, where); });
-  Parameters parameters = ParametersFromTensors(file);
+  Parameters parameters = GetParameters(file);
+  CheckNames(file);
   ModelFile result = {WithSource(source, [&] { return Model(std::move(parameters), floor); })};
   const Index visible = result.model.visible();
   with("sampler", [&](const std::string& text, const std::string& where) {
@@ -232,12 +218,9 @@ TensorFile ToTensors(const ModelFile& file, const std::string& source) {
   const Index visible = file.model.visible();
   CheckStandardization(file.standardization, visible, source);
   CheckImageShape(file.image_shape, visible, source);
-  const Parameters& p = file.model.parameters();
   TensorFile tensors;
   tensors.source = source;
-  tensors.tensors = {MakeTensor("W", {visible, file.model.hidden()}, p.W.values()),
-                     MakeTensor("b", {file.model.hidden()}, p.b), MakeTensor("mu", {visible}, p.mu),
-                     MakeTensor("log_var", {visible}, p.log_var)};
+  AddParameters(file.model.parameters(), "", tensors);
   tensors.metadata = MakeMetadata(file, source);
   return tensors;
 }

@@ -178,7 +178,7 @@ TEST_F(ModelFileTest, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(refusal({MakeTensor("W", {6}, v), b, mu, log_var}), "tensor 'W' has shape [6]: expected is [any, any]");
   EXPECT_THAT(refusal({MakeTensor("W", {0, 3}, {}), b, MakeTensor("mu", {0}, {}), MakeTensor("log_var", {0}, {})}),
               StartsWith("tensor 'W' has shape [0, 3]"));
-  EXPECT_EQ(refusal({w, b, mu, log_var, MakeTensor("c", {6}, v)}), "tensor 'c': a model has only W, b, mu and log_var");
+  EXPECT_EQ(refusal({w, b, mu, log_var, MakeTensor("c", {6}, v)}), "tensor 'c': a model has only W, b, mu, log_var");
   const std::vector<float> bad = {0, std::numeric_limits<float>::quiet_NaN()};
   EXPECT_THAT(refusal({w, b, MakeTensor("mu", {2}, bad), log_var}), HasSubstr("mu[1] is nan"));
 }

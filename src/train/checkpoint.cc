@@ -10,6 +10,7 @@
 #include "core/hash.h"
 #include "grbm/core/file.h"
 #include "grbm/core/safetensors.h"
+#include "store/parameter_tensors.h"
 
 namespace grbm {
 
@@ -28,33 +29,7 @@ constexpr bool kFuzzing = true;  // or a fuzzer would see little of what is behi
 constexpr bool kFuzzing = false;
 #endif
 
-void AddParameters(TensorFile& file, const std::string& prefix, const Parameters& p) {
-  const Index visible = p.W.rows();
-  const Index hidden = p.W.cols();
-  file.tensors.push_back(MakeTensor(prefix + "W", {visible, hidden}, p.W.values()));
-  file.tensors.push_back(MakeTensor(prefix + "b", {hidden}, p.b));
-  file.tensors.push_back(MakeTensor(prefix + "mu", {visible}, p.mu));
-  file.tensors.push_back(MakeTensor(prefix + "log_var", {visible}, p.log_var));
-}
-
-void CopyFloating(const TensorFile& file, const std::string& name, std::span<const Index> shape, std::span<float> out) {
-  const Tensor& tensor = GetTensor(file, name, shape);
-  CheckFloating(file, tensor);
-  CopyFloats(file, tensor, out);
-}
-
-Parameters GetParameters(const TensorFile& file, const std::string& prefix, Index visible, Index hidden) {
-  Parameters p(visible, hidden);
-  const Index matrix[] = {visible, hidden};
-  const auto copy = [&](const char* name, std::span<const Index> shape, std::span<float> out) {
-    CopyFloating(file, prefix + name, shape, out);
-  };
-  copy("W", matrix, p.W.values());
-  copy("b", std::span(matrix).subspan(1), p.b);
-  copy("mu", std::span(matrix).first(1), p.mu);
-  copy("log_var", std::span(matrix).first(1), p.log_var);
-  return p;
-}
+std::string MomentPrefix(std::size_t k) { return fmt::format("moment{}.", k); }
 
 // Of all that was written, so that damage shows. The order is that of the names: files may keep another.
 std::string ContentDigest(const TensorFile& file) {
@@ -132,10 +107,8 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
                    {"moments", std::to_string(state.moments.size())},
                    {"data", origin.data},
                    {"settings", origin.settings}};
-  AddParameters(file, "", state.parameters);
-  for (std::size_t k = 0; k < state.moments.size(); ++k) {
-    AddParameters(file, fmt::format("moment{}.", k), state.moments[k]);
-  }
+  AddParameters(state.parameters, "", file);
+  for (std::size_t k = 0; k < state.moments.size(); ++k) AddParameters(state.moments[k], MomentPrefix(k), file);
   if (state.offsets) {
     const auto add = [&](const char* name, const std::vector<float>& values) {
       file.tensors.push_back(MakeTensor(name, {static_cast<Index>(values.size())}, values));
@@ -177,22 +150,17 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
   }
   TrainState& state = checkpoint.state;
   state.updates = GetNumber(file, "updates");
-  const Index any[] = {-1, -1};
-  const Tensor& weights = GetTensor(file, "W", any);
-  const std::vector<Index>& shape = weights.shape;
-  // Sizes that are not of this file's own bytes could be anything.
-  if (weights.bytes.empty()) throw DataError(fmt::format("{}: W has shape {}: it is empty", path, ShapeText(shape)));
-  state.parameters = GetParameters(file, "", shape[0], shape[1]);
+  state.parameters = GetParameters(file);
+  const Index shape[] = {state.parameters.W.rows(), state.parameters.W.cols()};
   const std::uint64_t moments = GetNumber(file, "moments");
   if (moments > 2) throw DataError(fmt::format("{}: moments = {}: allowed are at most 2", path, moments));
   for (std::uint64_t k = 0; k < moments; ++k) {
-    state.moments.push_back(GetParameters(file, fmt::format("moment{}.", k), shape[0], shape[1]));
+    state.moments.push_back(GetParameters(file, MomentPrefix(k), state.parameters));
   }
   if (FindTensor(file, "offsets.visible") != nullptr) {
     const auto get = [&](const char* name, std::span<const Index> size) {
-      std::vector<float> values(static_cast<std::size_t>(size.front()));
-      CopyFloating(file, name, size, values);
-      return values;
+      CheckFloating(file, GetTensor(file, name, size));
+      return GetFloats(file, name, size);
     };
     state.offsets = {get("offsets.visible", std::span(shape).first(1)),
                      get("offsets.hidden", std::span(shape).last(1))};

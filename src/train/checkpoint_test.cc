@@ -39,14 +39,8 @@ TrainState SomeState(std::uint64_t updates) {
   return state;
 }
 
-bool Same(const Parameters& a, const Parameters& b) {
-  return std::ranges::equal(a.W.values(), b.W.values()) && std::ranges::equal(a.b, b.b) &&
-         std::ranges::equal(a.mu, b.mu) && std::ranges::equal(a.log_var, b.log_var);
-}
-
 bool Same(const TrainState& a, const TrainState& b) {
-  return a.updates == b.updates && Same(a.parameters, b.parameters) &&
-         std::ranges::equal(a.moments, b.moments, [](const auto& x, const auto& y) { return Same(x, y); }) &&
+  return a.updates == b.updates && a.parameters == b.parameters && a.moments == b.moments &&
          std::ranges::equal(a.chains->visible.values(), b.chains->visible.values()) &&
          a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1) && a.offsets == b.offsets;
 }

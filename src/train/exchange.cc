@@ -1,7 +1,6 @@
 #include "train/exchange.h"
 
 #include <algorithm>
-#include <array>
 
 namespace grbm {
 
@@ -67,11 +66,11 @@ void ShareRows(Ranks& ranks, const BatchSplit& split, Parameters& gradient) {
     if (r == ranks.rank()) continue;
     const auto parts = [&](int owner) {
       const Rows units = Units(split.PanelsOfRank(owner), gradient.W.rows());
-      const auto [first, count] = std::pair(Size(units.first), Size(units.count));
-      const std::size_t hidden = Size(gradient.W.cols());
-      return std::array{gradient.W.values().subspan(first * hidden, count * hidden),
-                        std::span(gradient.mu).subspan(first, count),
-                        std::span(gradient.log_var).subspan(first, count)};
+      std::vector<std::span<float>> rows;
+      for (const auto& tensor : gradient.Tensors()) {
+        if (tensor.units == UnitKind::kVisible) rows.push_back(tensor.Rows(units.first, units.count));
+      }
+      return rows;
     };
     for (const std::span<float> part : parts(r)) Receive<float>(ranks, r, part);
     for (const std::span<const float> part : parts(ranks.rank())) Send<float>(ranks, r, part);

@@ -1,8 +1,7 @@
 #include "grbm/train/optimizer.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
-#include <functional>
 #include <numeric>
 
 #include "kernels/kernels.h"
@@ -13,29 +12,14 @@ namespace {
 
 constexpr double kAdamEpsilon = 1e-8;
 
-// The rows of W, then b, μ and log σ²: each a row of its own, for a thread to work on.
-Index RowCount(const Parameters& p) { return p.W.rows() + 3; }
-
-// Calls body(row) for all of them.
-void ForRows(const Parameters& p, ThreadPool& pool, const std::function<void(Index)>& body) {
-  constexpr Index kLeastElements = 1 << 14;  // that are worth a thread
-  pool.ParallelForRanges(RowCount(p), kLeastElements / std::max<Index>(1, p.W.cols()), [&](Index first, Index end) {
-    for (Index row = first; row < end; ++row) body(row);
-  });
-}
-
-template <typename P>
-auto Row(P& p, Index k) -> std::span<std::remove_reference_t<decltype(p.b[0])>> {
-  if (k < p.W.rows()) return p.W.row(k);
-  return k == p.W.rows() ? p.b : k == p.W.rows() + 1 ? p.mu : p.log_var;
-}
-
 }  // namespace
 
 double Norm(const Parameters& gradient, ThreadPool& pool) {
-  std::vector<double> squares(static_cast<std::size_t>(RowCount(gradient)));
-  ForRows(gradient, pool,
-          [&](Index k) { squares[static_cast<std::size_t>(k)] = kernels::SumOfSquares(Row(gradient, k)); });
+  std::vector<double> squares(static_cast<std::size_t>(LineCount(gradient)));
+  const auto tensors = gradient.Tensors();
+  ForLines(gradient, pool, [&](const ParameterLine& at) {
+    squares[static_cast<std::size_t>(at.number)] = kernels::SumOfSquares(tensors[at.tensor].line(at.line));
+  });
   return std::sqrt(std::accumulate(squares.begin(), squares.end(), 0.0));
 }
 
@@ -56,18 +40,23 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
   const double correction1 = 1 - std::pow(beta1, static_cast<double>(steps_));
   const double correction2 = 1 - std::pow(beta2, static_cast<double>(steps_));
 
-  ForRows(parameters, pool, [&](Index row) {
-    const std::span<const float> theta = Row(parameters, row);
-    const std::span<float> g = Row(gradient, row);
-    const bool scaled = row < parameters.W.rows() && !unit_scale_.empty();
-    const double rate = scaled ? learning_rate * double{unit_scale_[static_cast<std::size_t>(row)]} : learning_rate;
-    const double row_decay = row < parameters.W.rows() ? decay : 0;
+  const auto thetas = parameters.Tensors();
+  const auto gradients = gradient.Tensors();
+  std::vector<std::array<ParameterTensor<float>, Parameters::kCount>> moments;
+  for (Parameters& moment : moments_) moments.push_back(moment.Tensors());
+  ForLines(parameters, pool, [&](const ParameterLine& at) {
+    const std::span<const float> theta = thetas[at.tensor].line(at.line);
+    const std::span<float> g = gradients[at.tensor].line(at.line);
+    const auto moment = [&](std::size_t k) { return moments[k][at.tensor].line(at.line); };
+    const bool is_weights = !thetas[at.tensor].is_vector;
+    const bool scaled = is_weights && !unit_scale_.empty();
+    const double rate = scaled ? learning_rate * double{unit_scale_[static_cast<std::size_t>(at.line)]} : learning_rate;
+    const double line_decay = is_weights ? decay : 0;
     if (options_.optimizer == OptimizerKind::kAdam) {
-      kernels::StepAdam({scale, beta1, beta2, correction1, correction2, rate, row_decay, kAdamEpsilon}, theta,
-                        Row(moments_[0], row), Row(moments_[1], row), g);
+      kernels::StepAdam({scale, beta1, beta2, correction1, correction2, rate, line_decay, kAdamEpsilon}, theta,
+                        moment(0), moment(1), g);
     } else {
-      const std::span<float> moment = moments_.empty() ? std::span<float>() : Row(moments_[0], row);
-      kernels::StepSgd({scale, beta1, rate, row_decay}, theta, moment, g);
+      kernels::StepSgd({scale, beta1, rate, line_decay}, theta, moments.empty() ? std::span<float>() : moment(0), g);
     }
   });
   return norm;

@@ -91,10 +91,11 @@ Model StartOf(const Trainer::Setup& setup) {
     p.mu[i] = setup.mean[i];
   }
   if (setup.start) {
-    for (Index i = 0; i < p.W.rows(); ++i) std::ranges::copy(setup.start->W.row(i), p.W.row(i).begin());
-    std::ranges::copy(setup.start->b, p.b.begin());
-    p.mu = setup.start->mu;
-    p.log_var = setup.start->log_var;
+    const auto given = setup.start->Tensors();
+    const auto fresh = p.Tensors();
+    for (std::size_t t = 0; t < given.size(); ++t) {
+      for (Index k = 0; k < given[t].lines(); ++k) std::ranges::copy(given[t].line(k), fresh[t].line(k).begin());
+    }
   }
   return Model(std::move(p), options.variance_floor);
 }
@@ -184,10 +185,7 @@ TrainState Trainer::State() const {
 
 void Trainer::Restore(TrainState state) {
   const auto has = [](const std::vector<float>& values, Index count) { return std::ssize(values) == count; };
-  const auto fits = [&](const Parameters& p) {
-    return p.W.rows() == model_.visible() && p.W.cols() == model_.hidden() && has(p.b, model_.hidden()) &&
-           has(p.mu, model_.visible()) && has(p.log_var, model_.visible());
-  };
+  const auto fits = [&](const Parameters& p) { return SameShapes(p, model_.parameters()); };
   if (!fits(state.parameters) || state.moments.size() != optimizer_.moments().size() ||
       !std::ranges::all_of(state.moments, fits)) {
     throw DataError(

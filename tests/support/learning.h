@@ -38,13 +38,12 @@ inline std::vector<SamplerCase> SamplersWithALaw() {
           {"gibbs_langevin_conditional", LearningOptions(Method::kGibbsLangevin, Adjust::kConditional, 0.8, 60)}};
 }
 
-// Calls use(x) for every element of W, b, μ and log σ², of parameters or of a gradient.
+// Calls use(x) for every element of parameters or of a gradient.
 template <typename P, typename Use>
 void ForParameters(P& p, const Use& use) {
-  for (auto& x : p.W.values()) use(x);
-  for (auto& x : p.b) use(x);
-  for (auto& x : p.mu) use(x);
-  for (auto& x : p.log_var) use(x);
+  for (const auto& tensor : p.Tensors()) {
+    for (auto& x : tensor.values()) use(x);
+  }
 }
 
 template <typename P>

@@ -10,24 +10,11 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
+#include "grbm/model/parameters.h"
 
 namespace grbm {
 
 class PackedWeights;
-
-// The four parameters, and anything else of their shape: gradients, moments.
-struct Parameters {
-  Matrix W;                    // visible × hidden
-  std::vector<float> b;        // hidden
-  std::vector<float> mu;       // visible
-  std::vector<float> log_var;  // visible
-
-  Parameters() = default;
-  // All zero.
-  Parameters(Index visible, Index hidden);
-
-  bool operator==(const Parameters&) const = default;
-};
 
 // A model is its parameters, checked: shapes fit, every number is finite, and log_var is at least
 // log(variance_floor).

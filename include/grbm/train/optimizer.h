@@ -9,7 +9,7 @@
 
 namespace grbm {
 
-// The Euclidean norm of all four together, in double.
+// The Euclidean norm of all parameters together, in double.
 double Norm(const Parameters& gradient, ThreadPool& pool);
 
 // Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (33)]
