@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -150,6 +151,42 @@ TEST(Optimizer, WeightsDecayAndBiasesDoNot) {
         const bool weight = i < static_cast<std::size_t>(kVisible * kHidden);
         EXPECT_NEAR(to[i], weight ? 0.97 * from[i] : from[i], 1e-7) << "parameter " << i;
       }
+    }
+  }
+}
+
+// b never moves; steps of μ are half as long; log σ² shrinks as W does, by twice as much; the gradient of W is cut to half its
+// length, and then all to three quarters of theirs.
+TEST(Optimizer, EachParameterHasItsRateDecayAndClip) {
+  for (const bool adam : {false, true}) {
+    ThreadPool pool(2);
+    const Parameters start = Random(1);
+    const Parameters gradient = Random(2);
+    Parameters w_only = gradient;
+    for (const auto& tensor : w_only.Tensors()) {
+      if (tensor.is_vector) std::ranges::fill(tensor.values(), 0.0f);
+    }
+    const double length_of_w = Norm(w_only, pool);
+    const double length = std::sqrt(std::pow(Norm(gradient, pool), 2) - 0.75 * std::pow(length_of_w, 2));
+    TrainOptions options = Plain();
+    options.optimizer = adam ? OptimizerKind::kAdam : OptimizerKind::kSgd;
+    options.weight_decay = 0.3;
+    options.rate = {1, 0, 0.5, 1};
+    options.decay = {1, 1, 0, 2};
+    options.clip = {0.5 * length_of_w, 0, 0, 0};
+    options.clip_norm = 0.75 * length;
+    Parameters p = gradient;
+    Optimizer(options, kVisible, kHidden).Step(start, 0.1, p, pool);
+    // The first step of Adam has the sign of the gradient, and length 1.
+    const auto step = [&](double g, double scale) { return adam ? (g > 0 ? 1.0 : -1.0) : scale * 0.75 * g; };
+    EXPECT_EQ(p.b, start.b);
+    for (std::size_t k = 0; k < p.W.values().size(); ++k) {
+      const double from = start.W.values()[k];
+      EXPECT_NEAR(p.W.values()[k], from * (1 - 0.03) - 0.1 * step(gradient.W.values()[k], 0.5), 1e-6);
+    }
+    for (std::size_t i = 0; i < p.mu.size(); ++i) {
+      EXPECT_NEAR(p.mu[i], start.mu[i] - 0.05 * step(gradient.mu[i], 1), 1e-6);
+      EXPECT_NEAR(p.log_var[i], start.log_var[i] * (1 - 0.06) - 0.1 * step(gradient.log_var[i], 1), 1e-6);
     }
   }
 }

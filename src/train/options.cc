@@ -1,6 +1,38 @@
 #include "grbm/train/options.h"
 
+#include <fmt/core.h>
+
+#include <string>
+
 namespace grbm {
+
+namespace {
+
+// Of a setting that every parameter has one of.
+struct FieldText {
+  std::string name;
+  std::string help;
+};
+using FieldTexts = std::vector<FieldText>;
+
+// {}: the parameter.
+FieldTexts TextsOf(std::string_view name, std::string_view help) {
+  FieldTexts texts;
+  for (const auto& tensor : Parameters().Tensors()) {
+    texts.push_back({fmt::format(fmt::runtime(name), tensor.name), fmt::format(fmt::runtime(help), tensor.name)});
+  }
+  return texts;
+}
+
+// `texts` must outlive the fields.
+void Append(std::vector<Field>& fields, const FieldTexts& texts, ByParameter& values, const Range& range,
+            std::string_view example) {
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    fields.emplace_back(texts[k].name, &values[k], texts[k].help, range, example);
+  }
+}
+
+}  // namespace
 
 std::vector<Field> ModelOptions::Fields() {
   return {
@@ -18,7 +50,7 @@ std::vector<Field> TrainOptions::Fields() {
   const Range natural = {.min = 0};
   const Range share = {.min = 0, .max = 1};
   const Range below_one = {.min = 0, .max = 1, .max_open = true};
-  return {
+  std::vector<Field> fields = {
       {"algorithm", MakeChoice(algorithm, {"noise-cd", "cd", "pcd"}),
        "where the negative chains start: from noise, from the data, or where they were left"},
       {"batch_size", &batch_size, "rows of data, and chains, per update", {.min = 1, .max = 1e7}},
@@ -32,7 +64,9 @@ std::vector<Field> TrainOptions::Fields() {
       {"optimizer", MakeChoice(optimizer, {"sgd", "adam"}), "how gradients become steps"},
       {"momentum", &momentum, "share of the last step that is kept; Adam's first decay rate", below_one},
       {"adam_beta2", &adam_beta2, "Adam's second decay rate", below_one, "0.99"},
-      {"weight_decay", &weight_decay, "W shrinks by learning_rate times this per update", natural, "0.0001"},
+      {"weight_decay", &weight_decay,
+       "W shrinks by learning_rate times this per update, and so do others for which decay_... says so", natural,
+       "0.0001"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,
@@ -58,6 +92,16 @@ std::vector<Field> TrainOptions::Fields() {
        share},
       {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural, "1"},
   };
+  static const FieldTexts kRate =
+      TextsOf("rate_{}", "the learning rate of {} is learning_rate times this; 0: it stays as it is");
+  static const FieldTexts kDecay = TextsOf("decay_{}", "the weight decay of {} is weight_decay times this");
+  static const FieldTexts kClip = TextsOf(
+      "clip_{}",
+      "gradients of {} longer than this are cut to it, before clip_norm looks at all of them together; 0: never");
+  Append(fields, kRate, rate, natural, "0.1");
+  Append(fields, kDecay, decay, natural, "0.5");
+  Append(fields, kClip, clip, natural, "1");
+  return fields;
 }
 
 std::vector<Field> CheckpointOptions::Fields() {

@@ -12,7 +12,8 @@ namespace grbm {
 // The Euclidean norm of all parameters together, in double.
 double Norm(const Parameters& gradient, ThreadPool& pool);
 
-// Stochastic gradient descent with momentum, or Adam; weights decay, gradients are clipped.          [math.md (33)]
+// Stochastic gradient descent with momentum, or Adam; parameters decay, gradients are clipped.
+//                                                                                                    [math.md (33)]
 class Optimizer {
  public:
   // unit_scale: by visible unit, what the steps of its weights are multiplied by; none: 1.

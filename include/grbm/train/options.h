@@ -1,6 +1,7 @@
 // How a model is trained. The names and meanings are those of the sections [model], [train] and [checkpoint].
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,14 @@ enum class HiddenKind { kSample, kProbability };
 enum class VisibleKind { kSample, kMean };
 enum class UnitScale { kSame, kData };
 
+// A number for each parameter, in the order of Parameters::Tensors().
+using ByParameter = std::array<double, Parameters::kCount>;
+constexpr ByParameter SameForAll(double value) {
+  ByParameter values{};
+  values.fill(value);
+  return values;
+}
+
 struct TrainOptions {
   Algorithm algorithm = Algorithm::kNoiseCd;
   std::int64_t batch_size = 100;
@@ -36,6 +45,9 @@ struct TrainOptions {
   double momentum = 0;
   double adam_beta2 = 0.999;
   double weight_decay = 0;
+  ByParameter rate = SameForAll(1);  // times learning_rate
+  ByParameter decay = {1};           // times weight_decay: W alone
+  ByParameter clip = SameForAll(0);  // as clip_norm, of one parameter
   std::int64_t burn_in = 0;
   double start_temperature = 1;
   HiddenKind hidden = HiddenKind::kSample;
