@@ -122,6 +122,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         momentum: float = 0.0,
         adam_beta2: float = 0.999,
         weight_decay: float = 0.0,
+        average: float = 0.0,
         burn_in: int = 0,
         start_temperature: float = 1.0,
         hidden: str = "sample",
@@ -184,6 +185,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.momentum = momentum
         self.adam_beta2 = adam_beta2
         self.weight_decay = weight_decay
+        self.average = average
         self.burn_in = burn_in
         self.start_temperature = start_temperature
         self.hidden = hidden

@@ -43,11 +43,13 @@ py::tuple StateTuple(const TrainState& s) {
   if (s.chains) chains = py::make_tuple(s.chains->first, ToArray(s.chains->visible), ToBytes(s.chains->hidden));
   py::object offsets = py::none();
   if (s.offsets) offsets = py::make_tuple(s.offsets->visible, s.offsets->hidden);
-  return py::make_tuple(s.updates, ParametersTuple(s.parameters), moments, chains, offsets);
+  py::object average = py::none();
+  if (s.average) average = ParametersTuple(*s.average);
+  return py::make_tuple(s.updates, ParametersTuple(s.parameters), moments, chains, offsets, average);
 }
 
 TrainState StateFrom(const py::tuple& t) {
-  if (t.size() != 5) throw DataError("state: a pickle of another version");
+  if (t.size() != 6) throw DataError("state: a pickle of another version");
   TrainState s;
   s.updates = t[0].cast<std::uint64_t>();
   s.parameters = ParametersFrom(t[1]);
@@ -64,6 +66,7 @@ TrainState StateFrom(const py::tuple& t) {
     const auto o = t[4].cast<py::tuple>();
     s.offsets = Offsets{o[0].cast<std::vector<float>>(), o[1].cast<std::vector<float>>()};
   }
+  if (!t[5].is_none()) s.average = ParametersFrom(t[5]);
   return s;
 }
 

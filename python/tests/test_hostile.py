@@ -197,16 +197,16 @@ def test_damaged_pickles_are_refused_and_never_read_past_their_end():
             with pytest.raises(grbm.DataError):
                 read(like, wrong)
 
-    updates, parameters, moments, chains, offsets = rbm._state.__getstate__()
+    updates, parameters, moments, chains, offsets, average = rbm._state.__getstate__()
     short = [(W, b[:1], mu, log_var) for W, b, mu, log_var in moments]
     with pytest.raises(grbm.DataError, match="b has 1 elements"):
-        read(rbm._state, (updates, parameters, short, chains, offsets))
+        read(rbm._state, (updates, parameters, short, chains, offsets, average))
     wide, hidden = np.zeros((10, 7), np.float32), np.zeros((10, 9), np.uint8)
     for wrong in (
-        (updates, parameters, moments, (0, wide, chains[2]), offsets),
-        (updates, parameters, moments, (0, chains[1], hidden), offsets),
-        (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets),
-        (updates, parameters, moments, chains, ([0.0], [0.0])),
+        (updates, parameters, moments, (0, wide, chains[2]), offsets, average),
+        (updates, parameters, moments, (0, chains[1], hidden), offsets, average),
+        (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets, average),
+        (updates, parameters, moments, chains, ([0.0], [0.0]), average),
     ):
         damaged = pickle.loads(pickle.dumps(rbm))
         damaged._state = read(rbm._state, wrong)

@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "train/average.h"
+
 namespace grbm {
 
 namespace {
 
 // A hundred updates or so are remembered.
 constexpr double kShare = 0.01;
-
-void MoveTo(std::span<float> offsets, std::span<const float> means, double share) {
-  for (std::size_t k = 0; k < offsets.size(); ++k) {
-    offsets[k] += static_cast<float>(share * (double{means[k]} - double{offsets[k]}));
-  }
-}
 
 // o/σ²
 std::vector<double> Scaled(std::span<const float> offsets, std::span<const float> log_var, double floor) {

@@ -29,6 +29,7 @@ constexpr bool kFuzzing = true;  // or a fuzzer would see little of what is behi
 constexpr bool kFuzzing = false;
 #endif
 
+const std::string kAverage = "average.";
 std::string MomentPrefix(std::size_t k) { return fmt::format("moment{}.", k); }
 
 // Of all that was written, so that damage shows. The order is that of the names: files may keep another.
@@ -109,6 +110,7 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
                    {"settings", origin.settings}};
   AddParameters(state.parameters, "", file);
   for (std::size_t k = 0; k < state.moments.size(); ++k) AddParameters(state.moments[k], MomentPrefix(k), file);
+  if (state.average) AddParameters(*state.average, kAverage, file);
   if (state.offsets) {
     const auto add = [&](const char* name, const std::vector<float>& values) {
       file.tensors.push_back(MakeTensor(name, {static_cast<Index>(values.size())}, values));
@@ -157,6 +159,7 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
   for (std::uint64_t k = 0; k < moments; ++k) {
     state.moments.push_back(GetParameters(file, MomentPrefix(k), state.parameters));
   }
+  if (FindTensor(file, kAverage + "W") != nullptr) state.average = GetParameters(file, kAverage, state.parameters);
   if (FindTensor(file, "offsets.visible") != nullptr) {
     const auto get = [&](const char* name, std::span<const Index> size) {
       CheckFloating(file, GetTensor(file, name, size));

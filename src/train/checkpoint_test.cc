@@ -36,13 +36,15 @@ TrainState SomeState(std::uint64_t updates) {
   state.chains->visible.values()[5] = 1.5f;
   state.chains->hidden.Set(2, 1, true);
   state.offsets = Offsets{{1, 2, 3}, {0.25f, 0.5f}};
+  state.average.emplace(3, 2);
+  fill(*state.average, 2.5f);
   return state;
 }
 
 bool Same(const TrainState& a, const TrainState& b) {
   return a.updates == b.updates && a.parameters == b.parameters && a.moments == b.moments &&
          std::ranges::equal(a.chains->visible.values(), b.chains->visible.values()) &&
-         a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1) && a.offsets == b.offsets;
+         a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1) && a.offsets == b.offsets && a.average == b.average;
 }
 
 class CheckpointTest : public testing::TemporaryFolder {

@@ -69,7 +69,7 @@ void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
 }
 
 ModelFile DataTrainer::File() const {
-  return {trainer_.model(),
+  return {trainer_.Result(),
           config_.sampler,
           config_.generate,
           statistics_.standardization,

@@ -67,6 +67,11 @@ std::vector<Field> TrainOptions::Fields() {
       {"weight_decay", &weight_decay,
        "W shrinks by learning_rate times this per update, and so do others for which decay_... says so", natural,
        "0.0001"},
+      {"average", &average,
+       "the model that is written, drawn from and evaluated has the mean of the parameters over training, with weights "
+       "that fall "
+       "by this factor with each update back: at 0.999 about the last 1,000; 0: the last parameters",
+       below_one, "0.999"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,

@@ -1,6 +1,9 @@
 // Any number of ranks, with any number of threads, trains to the bits of one process.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "grbm/train/trainer.h"
 #include "support/learning.h"
 #include "support/models.h"
@@ -33,6 +36,7 @@ Trainer::Setup SetupOf(const Case& c) {
   setup.train.algorithm = c.algorithm;
   setup.train.batch_size = c.batch;
   setup.train.restart_fraction = 0.2;
+  setup.train.average = 0.9;
   setup.train.burn_in = 1;
   setup.visible = c.visible;
   setup.rows = 1000;
@@ -74,6 +78,7 @@ Outcome TrainOn(const Case& c, Ranks* ranks, int threads, int updates, const Tra
                                                    m.batch.hidden_activity, m.batch.reconstruction, m.batch.variety});
   }
   outcome.parameters = Values(trainer.model().parameters());
+  std::ranges::copy(Values(trainer.Result().parameters()), std::back_inserter(outcome.parameters));
   outcome.state = trainer.State();
   return outcome;
 }

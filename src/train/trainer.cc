@@ -9,6 +9,7 @@
 #include "grbm/core/random.h"
 #include "grbm/sampler/transition.h"
 #include "sampler/schedule.h"
+#include "train/average.h"
 
 namespace grbm {
 
@@ -173,14 +174,20 @@ UpdateMetrics Trainer::Update(bool report) {
   }
   offsets_ = std::move(offsets);
   ++updates_;
+  if (train.average > 0) {
+    if (!average_) average_.emplace();
+    MoveAverage(*average_, model_.parameters(), train.average, updates_, pool_);
+  }
   metrics.mean_variance = model_.mean_variance();
   metrics.min_log_var = std::ranges::min(model_.log_var());
   metrics.max_log_var = std::ranges::max(model_.log_var());
   return metrics;
 }
 
+Model Trainer::Result() const { return average_ ? Model(*average_, setup_.model.variance_floor) : model_; }
+
 TrainState Trainer::State() const {
-  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_};
+  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_, average_};
 }
 
 void Trainer::Restore(TrainState state) {
@@ -206,11 +213,15 @@ void Trainer::Restore(TrainState state) {
   if (setup_.train.centred && state.updates > 0 && !has_offsets) {
     throw DataError("checkpoint: no offsets of the centred gradient for each unit, but the settings ask for it");
   }
+  if (setup_.train.average > 0 && state.updates > 0 && !(state.average && fits(*state.average))) {
+    throw DataError("checkpoint: no averages of the parameters, but the settings ask for them (train.average)");
+  }
   model_ = Model(std::move(state.parameters), setup_.model.variance_floor);
   optimizer_.moments() = std::move(state.moments);
   optimizer_.set_steps(state.updates);
   contrastive_.set_chains(std::move(state.chains));
   offsets_ = std::move(state.offsets);
+  average_ = std::move(state.average);
   updates_ = state.updates;
 }
 

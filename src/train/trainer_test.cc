@@ -179,6 +179,30 @@ void ExpectSameEnd(const Trainer::Setup& setup, Trainer& whole, TrainState state
   while (!whole.done()) whole.Update();
   while (!resumed.done()) resumed.Update();
   EXPECT_EQ(Values(whole.model().parameters()), Values(resumed.model().parameters()));
+  EXPECT_EQ(Values(whole.Result().parameters()), Values(resumed.Result().parameters()));
+}
+
+// Σ dᵗ⁻ᵏ θₖ / Σ dᵗ⁻ᵏ, from the first update on; training does not know of it.
+TEST(Trainer, TheResultIsTheAverageOfTheUpdates) {
+  Trainer::Setup setup = SmallSetup();
+  ThreadPool pool(2);
+  Trainer plain(setup, ReadBatch, pool);
+  setup.train.average = 0.8;
+  Trainer averaged(setup, ReadBatch, pool);
+  EXPECT_EQ(averaged.Result().parameters(), averaged.model().parameters()) << "before the first update";
+  std::vector<double> sum(Values(plain.model().parameters()).size());
+  double weights = 0;
+  for (int k = 0; k < 12; ++k) {
+    plain.Update();
+    averaged.Update();
+    EXPECT_EQ(averaged.model().parameters(), plain.model().parameters());
+    EXPECT_EQ(plain.Result().parameters(), plain.model().parameters());
+    const std::vector<double> now = Values(plain.model().parameters());
+    weights = 0.8 * weights + 1;
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = 0.8 * sum[i] + now[i];
+    const std::vector<double> result = Values(averaged.Result().parameters());
+    for (std::size_t i = 0; i < sum.size(); ++i) ASSERT_NEAR(result[i], sum[i] / weights, 1e-6) << "update " << k + 1;
+  }
 }
 
 TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
@@ -188,12 +212,14 @@ TEST(Trainer, GoesOnFromItsStateToTheSameBits) {
   setup.train.momentum = 0.5;
   setup.train.weight_decay = 0.01;
   setup.train.centred = true;
+  setup.train.average = 0.9;
   ThreadPool pool(2);
   Trainer whole(setup, ReadBatch, pool);
   TrainState state = AfterNine(whole);
   EXPECT_EQ(state.moments.size(), 2U);
   ASSERT_TRUE(state.chains);
   ASSERT_TRUE(state.offsets);
+  ASSERT_TRUE(state.average);
   ExpectSameEnd(setup, whole, std::move(state), pool);
 }
 
@@ -373,6 +399,10 @@ TEST(Trainer, RefusesAStateOfOtherSettings) {
   Trainer other_trainer(centred, ReadBatch, pool);
   TrainState without{1, Parameters(3, 4), {}, {}, {}};
   EXPECT_THAT(ErrorOf([&] { other_trainer.Restore(without); }), HasSubstr("no offsets"));
+  Trainer::Setup averaged = SmallSetup();
+  averaged.train.average = 0.9;
+  Trainer averaging(averaged, ReadBatch, pool);
+  EXPECT_THAT(ErrorOf([&] { averaging.Restore(without); }), HasSubstr("no averages"));
 }
 
 // The model is as it was, and the line names the update, the cause and what to change.

@@ -42,7 +42,7 @@ class DataTrainer {
   Trainer& trainer() { return trainer_; }
   const Trainer& trainer() const { return trainer_; }
 
-  // The model as it is now, with the sampler by which samples are drawn.
+  // The trainer's Result() as it is now, with the sampler by which samples are drawn.
   ModelFile File() const;
 
  private:

@@ -45,6 +45,7 @@ struct TrainOptions {
   double momentum = 0;
   double adam_beta2 = 0.999;
   double weight_decay = 0;
+  double average = 0;
   ByParameter rate = SameForAll(1);  // times learning_rate
   ByParameter decay = {1};           // times weight_decay: W alone
   ByParameter clip = SameForAll(0);  // as clip_norm, of one parameter

@@ -33,6 +33,7 @@ struct TrainState {
   std::vector<Parameters> moments;  // of the optimiser
   std::optional<Chains> chains;     // of persistent contrastive divergence
   std::optional<Offsets> offsets;   // of the centred gradient
+  std::optional<Parameters> average = {};
 };
 
 // How many updates a run of so many rows makes.
@@ -68,7 +69,10 @@ class Trainer {
   std::uint64_t updates() const { return updates_; }
   std::uint64_t total_updates() const { return total_; }
   bool done() const { return updates_ >= total_; }
+  // As the last update left it: what training goes on with.
   const Model& model() const { return model_; }
+  // What training is for: the model of the averaged parameters, or the last one where train.average is 0.  [math.md (64)]
+  Model Result() const;
   // The row of a batch at which this rank's begin.
   Index first_row() const { return first_row_; }
 
@@ -92,6 +96,7 @@ class Trainer {
   Contrastive contrastive_;
   Optimizer optimizer_;
   std::optional<Offsets> offsets_;
+  std::optional<Parameters> average_;
   Index first_row_;
   Matrix batch_;
   Parameters memory_;  // of the last parameters, for the next gradient
