@@ -24,6 +24,7 @@ using Action = std::function<int()>;
 
 void AddTrain(Command app, Common& common, Action& action);
 void AddSample(Command app, Common& common, Action& action);
+void AddClassify(Command app, Common& common, Action& action);
 void AddReconstruct(Command app, Common& common, Action& action);
 void AddInpaint(Command app, Common& common, Action& action);
 void AddEncode(Command app, Common& common, Action& action);

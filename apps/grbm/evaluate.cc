@@ -43,7 +43,7 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
     throw ConfigError("evaluate: what is to be judged is needed, once: MODEL, or --given FILE");
   }
   if (a.given.empty()) {
-    EvaluationRequest request{OpenModel(a.model, a.assignments), {}};
+    EvaluationRequest request{OpenModel(a.model, a.assignments, OfLabels::kTake), {}};
     WarnUnstable(request.file);
     options = GivenData(request.file, a.data);
     request.data = LoadDataset(options, pool);
@@ -98,7 +98,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
       object["given"] = a.given;
     }
     object["data"] = a.data.source;
-    object["visible"] = model.visible();
+    object["visible"] = model.gaussian_units();
     if (a.given.empty()) {
       object["hidden"] = model.hidden();
       object["temperature"] = temperature;
@@ -110,7 +110,7 @@ int EvaluateModel(const Arguments& a, const Common& common) {
     return 0;
   }
   if (a.given.empty()) {
-    Print("{}: {} visible and {} hidden units{}\n", a.model, model.visible(), model.hidden(),
+    Print("{}: {} visible and {} hidden units{}\n", a.model, model.gaussian_units(), model.hidden(),
           temperature == 1 ? "" : fmt::format(", at temperature {}", temperature));
   } else {
     Print("{}: rows of {} values\n", a.given, model.visible());

@@ -1,5 +1,6 @@
 // grbm info, grbm filters, grbm convert: looking at model files.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -18,17 +19,19 @@ int Info(const std::string& path, const Common& common) {
   const Model& m = file.model;
   double squares = 0;
   for (const float w : m.parameters().W.values()) squares += double{w} * double{w};
+  const std::span<const float> variances = m.variance().first(static_cast<std::size_t>(m.gaussian_units()));
   std::vector<std::pair<std::string, Result>> results = {
-      {"visible", std::int64_t{m.visible()}},
+      {"visible", std::int64_t{m.gaussian_units()}},
       {"hidden", std::int64_t{m.hidden()}},
       {"image", file.image_shape.known() ? fmt::format("{} × {} × {}", file.image_shape.height, file.image_shape.width,
                                                        file.image_shape.channels)
                                          : std::string("no")},
       {"mean_variance", m.mean_variance()},
-      {"smallest_variance", double{std::ranges::min(m.variance())}},
-      {"largest_variance", double{std::ranges::max(m.variance())}},
+      {"smallest_variance", double{std::ranges::min(variances)}},
+      {"largest_variance", double{std::ranges::max(variances)}},
       {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
       {"standardized", std::string(file.standardization.identity() ? "no" : "yes")}};
+  if (!file.classes.empty()) results.emplace_back("classes", fmt::format("{}", fmt::join(file.classes, ", ")));
   SamplerOptions sampler = file.sampler;
   for (const Field& field : sampler.Fields())
     results.emplace_back("sampler." + std::string(field.name), ValueText(field));
@@ -49,7 +52,7 @@ int Filters(const std::string& path, Index count, const std::string& out, const 
   const ModelFile file = ReadAnyModel(path);
   CheckImages(out, file);
   const Index shown = std::min(count, file.model.hidden());
-  const Matrix filters = NormalizeFilters(file.model.W(), shown);
+  const Matrix filters = NormalizeFilters(file.model.W().Rows(0, file.model.gaussian_units()), shown);
   const Index side = std::max(file.image_shape.height, file.image_shape.width);
   WritePng(out, ImageGrid(filters, file.image_shape,
                           {.gap = 2, .scale = std::max<Index>(1, 56 / side), .low = -1, .high = 1}));
@@ -57,10 +60,11 @@ int Filters(const std::string& path, Index count, const std::string& out, const 
   return 0;
 }
 
-int Convert(const std::string& from, const std::string& to, const Common& common) {
+int Convert(const std::string& from, const std::string& to, const std::string& label, const Common& common) {
   CheckEnding(ModelFileAt(from), {".safetensors", ".npz"});
   CheckOutput(to, {".safetensors", ".npz"});
-  const ModelFile file = ReadAnyModel(from);
+  ModelFile file = ReadAnyModel(from);
+  if (!label.empty()) file = file.Given(label, "--label " + label);
   if (Ending(to) == ".npz") {
     ExportNpz(to, file);
   } else {
@@ -99,8 +103,11 @@ void AddConvert(Command app, Common& common, Action& action) {
   const auto to = std::make_shared<std::string>();
   command.AddOption("FROM", *from, "A model: .safetensors or .npz").Required();
   command.AddOption("TO", *to, "The same as .npz or .safetensors").Required();
+  const auto label = std::make_shared<std::string>();
+  command.AddOption("--label", *label, "Of a model with labels, the model given this class: one without labels")
+      .SetTypeName("CLASS");
   command.SetFooter("Example: grbm convert run/model.safetensors model.npz");
-  command.SetCallback([=, &common, &action] { action = [=, &common] { return Convert(*from, *to, common); }; });
+  command.SetCallback([=, &common, &action] { action = [=, &common] { return Convert(*from, *to, *label, common); }; });
 }
 
 }  // namespace grbm::app

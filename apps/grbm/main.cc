@@ -67,12 +67,12 @@ int Run(int argc, char** argv) {
   common.command = CommandText(argc, argv);
   Action action;
   for (const auto add :
-       {grbm::app::AddTrain,     grbm::app::AddSample,    grbm::app::AddReconstruct, grbm::app::AddInpaint,
-        grbm::app::AddEncode,    grbm::app::AddFilters,   grbm::app::AddDensity,     grbm::app::AddEvaluate,
-        grbm::app::AddDistance,  grbm::app::AddScore,     grbm::app::AddCouplings,   grbm::app::AddInfo,
-        grbm::app::AddData,      grbm::app::AddPresets,   grbm::app::AddSettings,    grbm::app::AddConvert,
-        grbm::app::AddBench,     grbm::app::AddReproduce, grbm::app::AddSearch,      grbm::app::AddReport,
-        grbm::app::AddDashboard, grbm::app::AddCompletion}) {
+       {grbm::app::AddTrain,    grbm::app::AddSample,    grbm::app::AddClassify,  grbm::app::AddReconstruct,
+        grbm::app::AddInpaint,  grbm::app::AddEncode,    grbm::app::AddFilters,   grbm::app::AddDensity,
+        grbm::app::AddEvaluate, grbm::app::AddDistance,  grbm::app::AddScore,     grbm::app::AddCouplings,
+        grbm::app::AddInfo,     grbm::app::AddData,      grbm::app::AddPresets,   grbm::app::AddSettings,
+        grbm::app::AddConvert,  grbm::app::AddBench,     grbm::app::AddReproduce, grbm::app::AddSearch,
+        grbm::app::AddReport,   grbm::app::AddDashboard, grbm::app::AddCompletion}) {
     add(program, common, action);
   }
   for (const grbm::app::Command command : program.Commands()) {

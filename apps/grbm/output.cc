@@ -230,7 +230,10 @@ DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limi
   const Index count = limit > 0 ? std::min(limit, data.rows()) : data.rows();
   DataRows rows{data.Read(0, count), data.names(), {}};
   if (!data.labels().empty()) rows.labels.assign(data.labels().begin(), data.labels().begin() + count);
-  CheckVisible(file.model, rows.values, given.source.c_str());
+  if (data.visible() != file.model.gaussian_units()) {
+    throw DataError(fmt::format("{}: {} columns, but the model has {} visible units: they must be as many",
+                                given.source, data.visible(), file.model.gaussian_units()));
+  }
   return rows;
 }
 
@@ -267,8 +270,16 @@ ModelFile ReadAnyModel(const std::string& path) {
   return Ending(file) == ".npz" ? ImportNpz(file) : ReadModel(file);
 }
 
-ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments) {
+void RefuseLabels(const ModelFile& file, const std::string& path) {
+  if (file.classes.empty()) return;
+  throw ConfigError(fmt::format(
+      "{}: a model with labels, here allowed given one: 'grbm convert {} given.safetensors --label {}' writes it", path,
+      path, file.classes.front()));
+}
+
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments, OfLabels labels) {
   ModelFile file = ReadAnyModel(path);
+  if (labels == OfLabels::kRefuse) RefuseLabels(file, path);
   ApplySet(file, path, assignments);
   return file;
 }

@@ -85,7 +85,11 @@ ModelFile ReadAnyModel(const std::string& path);
 // A model to compute with: its file with these settings; one of the sampler takes the place of one of generation, too. Throws
 // ConfigError where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
 // large that floats do not suffice.
-ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {});
+// One with labels is refused with kRefuse, in words that say what to do.
+enum class OfLabels { kRefuse, kTake };
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {},
+                    OfLabels labels = OfLabels::kRefuse);
+void RefuseLabels(const ModelFile& file, const std::string& path);
 // The same of a file that was read from `path`.
 void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::string>& assignments);
 // A line on standard error where the sampler's step overshoots for some units.

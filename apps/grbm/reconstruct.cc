@@ -113,6 +113,7 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
   ModelFile file = ReadAnyModel(a.model);
+  RefuseLabels(file, a.model);
   const auto given = [&](std::string_view setting) {
     return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
   };

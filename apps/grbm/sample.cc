@@ -23,6 +23,7 @@ struct Arguments {
   std::int64_t steps = 0;
   std::int64_t every = 0;
   std::vector<std::string> assignments;
+  std::string label;
   std::string out;
   int columns = 0;
 };
@@ -61,44 +62,74 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
   WriteNpy(path, MakeTensor("", {static_cast<Index>(frames.size()), frames[0].rows(), frames[0].cols()}, all));
 }
 
+// Every frame of chains from noise, in the data's own units; the last is of their end.
+std::vector<Matrix> DrawFrames(const ModelFile& file, const Arguments& a, std::int64_t every, std::uint32_t first,
+                               const Common& common, ThreadPool& pool) {
+  const SamplerOptions options = ShownSampler(file);
+  Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
+  Chains chains = NoiseChains(file.model, a.count, common.seed, pool, first);
+  std::vector<Matrix> frames;
+  if (Ending(a.out) == ".gif") frames.push_back(InOwnUnits(file, chains.visible));  // it begins with the noise
+  {
+    Frames observer(file, options, every, pool, common.quiet || common.json);
+    sampler.Run(chains, {.seed = common.seed}, &observer);
+    std::ranges::move(observer.frames, std::back_inserter(frames));
+  }
+  Matrix last = InOwnUnits(file, FinalVisible(file.model, chains, options, pool));
+  if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
+  for (const Matrix& frame : frames) CheckFinite(file, frame, "samples");
+  return frames;
+}
+
+// Rows of the second below those of the first, frame by frame.
+void AddBelow(std::vector<Matrix>& frames, const std::vector<Matrix>& below) {
+  for (std::size_t k = 0; k < frames.size(); ++k) {
+    Matrix both(frames[k].rows() + below[k].rows(), frames[k].cols());
+    CopyRows(frames[k], both.view().Rows(0, frames[k].rows()));
+    CopyRows(below[k], both.view().Rows(frames[k].rows(), below[k].rows()));
+    frames[k] = std::move(both);
+  }
+}
+
 int Sample(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv", ".gif"});
   if (a.every > 0 && Ending(a.out) == ".csv")
     throw ConfigError("--every: a table holds the last state alone: write an .npy file");
   std::vector<std::string> assignments = a.assignments;
   if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("generate.steps={}", a.steps));
-  const ModelFile file = OpenModel(a.model, assignments);
+  const ModelFile file = OpenModel(a.model, assignments, OfLabels::kTake);
   CheckImages(a.out, file);
   const SamplerOptions options = ShownSampler(file);
   const bool gif = Ending(a.out) == ".gif";
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
   ThreadPool pool(common.threads);
-  Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
   WarnUnstable(file);
-  Chains chains = NoiseChains(file.model, a.count, common.seed, pool);
+  const bool all = a.label == "all" && !file.classes.empty();
   std::vector<Matrix> frames;
-  if (gif) {  // it begins with the noise
-    frames.push_back(chains.visible);
-    file.standardization.Invert(frames.back());
+  if (a.label.empty()) {
+    frames = DrawFrames(file, a, every, 0, common, pool);
+  } else {
+    std::uint32_t first = 0;
+    for (const std::string& name : all ? file.classes : std::vector<std::string>{a.label}) {
+      std::vector<Matrix> drawn = DrawFrames(file.Given(name, "--label " + name), a, every, first, common, pool);
+      if (frames.empty()) {
+        frames = std::move(drawn);
+      } else {
+        AddBelow(frames, drawn);
+      }
+      first += static_cast<std::uint32_t>(a.count);
+    }
   }
-  {
-    Frames observer(file, options, every, pool, common.quiet || common.json);
-    sampler.Run(chains, {.seed = common.seed}, &observer);
-    std::ranges::move(observer.frames, std::back_inserter(frames));
-  }
-  Matrix last = FinalVisible(file.model, chains, options, pool);
-  file.standardization.Invert(last);
-  if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
-  for (const Matrix& frame : frames) CheckFinite(file, frame, "samples");
 
   if (Ending(a.out) == ".npy" || Ending(a.out) == ".csv") {
     WriteArray(a.out, frames, a.every > 0);
   } else {
-    WriteImages(a.out, file, frames, a.columns);
+    WriteImages(a.out, file, frames, a.columns == 0 && all ? static_cast<int>(a.count) : a.columns);
   }
-  PrintResults(
-      Beside(common, a.out),
-      {{"samples", a.out}, {"count", std::int64_t{a.count}}, {"steps", options.steps}, {"final", FinalText(file)}});
+  PrintResults(Beside(common, a.out), {{"samples", a.out},
+                                       {"count", std::int64_t{frames.back().rows()}},
+                                       {"steps", options.steps},
+                                       {"final", FinalText(file)}});
   return 0;
 }
 
@@ -114,6 +145,10 @@ void AddSample(Command app, Common& common, Action& action) {
                           ".npy and .gif: keep the state after every so many steps; a .gif begins with the noise", 1,
                           1'000'000'000);
   AddNumber<int>(command, "--columns", a->columns, "Images per row of the picture; 0: nearly square", 0, 10000);
+  command
+      .AddOption("--label", a->label,
+                 "Of a model with labels, samples of this class; all: so many of each, each class in a row of its own")
+      .SetTypeName("CLASS");
   AddSet(command, a->assignments);
   command
       .AddOption("-o,--out", a->out,

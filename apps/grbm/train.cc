@@ -32,7 +32,9 @@ class ShowRun : public RunObserver {
   void OnStart(const Trainer& trainer, Index data_rows) override {
     if (chosen_) SayChosen();
     progress_.Say(fmt::format(
-        "{} rows of {} values, {} hidden units{}", data_rows, trainer.model().visible(), trainer.model().hidden(),
+        "{} rows of {} values{}, {} hidden units{}", data_rows, trainer.model().gaussian_units(),
+        trainer.model().label_units() > 0 ? fmt::format(" and {} classes", trainer.model().label_units()) : "",
+        trainer.model().hidden(),
         trainer.updates() > 0 ? fmt::format("; going on after update {}", trainer.updates()) : ""));
     if (trainer.total_updates() < kFewUpdates) {
       progress_.Say(fmt::format("{} updates in all: fewer than {} seldom suffice: more by --set train.epochs=N",

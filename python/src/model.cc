@@ -59,7 +59,13 @@ bool IsNpz(const std::string& path) { return std::filesystem::path(path).extensi
 std::shared_ptr<ModelFile> Load(const std::filesystem::path& given) {
   const GilReleased released;
   const std::string path = given.string();
-  return std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
+  auto file = std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
+  if (!file->classes.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: a model with labels, here allowed given one: 'grbm convert {} given.safetensors --label {}' writes it",
+        path, path, file->classes.front()));
+  }
+  return file;
 }
 
 void Save(const ModelFile& file, const std::filesystem::path& given) {

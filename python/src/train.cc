@@ -101,6 +101,9 @@ class PythonTrainer {
         Hooks(*signals_.load(), step_, like_).step(model, chains, number);
       };
     }
+    if (config.model.labels) {
+      throw ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'");
+    }
     if (statistics) CheckStatistics(*statistics, data.visible());
     const GilReleased released;
     trainer_.emplace(config_, data, seed, pool_, hooks, statistics);

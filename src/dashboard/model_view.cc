@@ -42,10 +42,13 @@ void Put(json& object, const Picture& picture) {
   }
 }
 
+// Labels have none.
+std::span<const float> Variances(const Model& model) { return model.variance().first(Size(model.gaussian_units())); }
+
 // How many variances lie in each bin of log10 σ²; all bins are of one grid, so that runs can be compared.
 json VarianceBins(const Model& model) {
   std::map<std::int64_t, std::int64_t> bins;
-  for (const float variance : model.variance()) {
+  for (const float variance : Variances(model)) {
     ++bins[static_cast<std::int64_t>(std::floor(std::log10(double{variance}) * kBinsPerDecade))];
   }
   json counts = json::array();
@@ -57,9 +60,9 @@ json VarianceBins(const Model& model) {
 
 // Of few units, each; a histogram of two numbers says nothing.
 json FewVariances(const ModelFile& file) {
-  if (file.model.visible() > kFewVariances) return json();
+  if (file.model.gaussian_units() > kFewVariances) return json();
   json list = json::array();
-  for (const float variance : file.model.variance()) list.push_back(variance);
+  for (const float variance : Variances(file.model)) list.push_back(variance);
   return list;
 }
 
@@ -69,8 +72,9 @@ json Filters(const ModelFile& file) {
   const Index count = std::min(kFilters, file.model.hidden());
   if (file.image_shape.known()) {
     const GridOptions range{.low = -1, .high = 1};
-    Put(filters, DrawPicture(file, NormalizeFilters(file.model.W(), count), &range));
-  } else if (file.model.visible() == 2) {
+    const ConstMatrix weights = file.model.W().Rows(0, file.model.gaussian_units());
+    Put(filters, DrawPicture(file, NormalizeFilters(weights, count), &range));
+  } else if (file.model.gaussian_units() == 2) {
     Matrix ends(count + 1, 2);
     for (Index i = 0; i < 2; ++i) {
       for (Index j = 0; j <= count; ++j) {
@@ -103,8 +107,7 @@ class ChainFrames : public Observer {
 
   // All frames in the range of the last.
   json Draw(Matrix noise) {
-    file_.standardization.Invert(noise);
-    frames_.insert(frames_.begin(), {0, std::move(noise)});
+    frames_.insert(frames_.begin(), {0, InOwnUnits(file_, std::move(noise))});
     const GridOptions range = ShownRange(file_, frames_.back().second);
     json list = json::array();
     for (const auto& [step, rows] : frames_) {
@@ -164,7 +167,7 @@ json MeasureMixingJson(Evaluation& evaluation) {
 
 json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
   CheckReach(file.model, file.hottest(), "model");
-  json described = {{"visible", file.model.visible()}, {"hidden", file.model.hidden()}};
+  json described = {{"visible", file.model.gaussian_units()}, {"hidden", file.model.hidden()}};
   const auto updates = file.provenance.find("updates");
   if (updates != file.provenance.end()) described["updates"] = updates->second;
   SamplerOptions sampler = file.generation();
@@ -191,7 +194,8 @@ json MeasureModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, c
     request.seed = seed;  // all else as `grbm evaluate` has it: the same numbers
     request.file.generate.steps = std::min(file.generation().steps, kMaxShownSteps);  // the scores say how many
     Evaluation evaluation(std::move(request), pool, progress);
-    json measured = {{"mixing", MeasureMixingJson(evaluation)}};
+    json measured = json::object();
+    if (file.classes.empty()) measured["mixing"] = MeasureMixingJson(evaluation);
     const std::string scores = ScoresJson(Evaluate(evaluation, {"quick"}));
     measured["scores"] = ParseJson<json>(scores, scores.size(), "scores");
     return measured;

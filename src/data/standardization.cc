@@ -42,7 +42,7 @@ Model InUnits(const Model& model, const Standardization& from, const Standardiza
   Parameters p = model.parameters();
   std::vector<double> b(p.b.begin(), p.b.end());
   double least = 1;  // of what variances are multiplied by
-  for (std::size_t i = 0; i < p.mu.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(model.gaussian_units()); ++i) {
     const double shift = (mean(to, i) - mean(from, i)) / deviation(from, i);
     const double scale = deviation(from, i) / deviation(to, i);
     const std::span<float> weights = p.W.row(static_cast<Index>(i));
@@ -55,7 +55,7 @@ Model InUnits(const Model& model, const Standardization& from, const Standardiza
     least = std::min(least, scale * scale);
   }
   for (std::size_t j = 0; j < b.size(); ++j) p.b[j] = static_cast<float>(b[j]);
-  return Model(std::move(p), model.variance_floor() * least);
+  return Model(std::move(p), model.variance_floor() * least, model.label_units());
 }
 
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {

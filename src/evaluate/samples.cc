@@ -8,7 +8,7 @@
 #include "evaluate/common.h"
 #include "grbm/core/error.h"
 #include "grbm/data/permutation.h"
-#include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 
 namespace grbm {
 
@@ -60,6 +60,12 @@ void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what)
   }
 }
 
+Matrix InOwnUnits(const ModelFile& file, Matrix states) {
+  if (file.model.label_units() > 0) states = WithoutLabels(file.model, states);
+  file.standardization.Invert(states);
+  return states;
+}
+
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool) {
   Matrix shown;
   if (ShownFinal(file, options) == Final::kMean && (state.hidden.rows() > 0 || options.final_steps > 0)) {
@@ -68,8 +74,7 @@ Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const Cha
     shown = Matrix(state.visible.rows(), state.visible.cols());
     CopyRows(state.visible, shown);
   }
-  file.standardization.Invert(shown);
-  return shown;
+  return InOwnUnits(file, std::move(shown));
 }
 
 SamplerOptions ShownSampler(const ModelFile& file) {
@@ -98,8 +103,7 @@ Matrix Draw(const ModelFile& file, const SamplerOptions& options, Index count, s
   Chains chains = NoiseChains(file.model, count, seed, pool, first);
   Bar bar(options.steps, progress);
   Sampler(file.model, options, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &bar);
-  Matrix samples = FinalVisible(file.model, chains, options, pool);
-  file.standardization.Invert(samples);
+  Matrix samples = InOwnUnits(file, FinalVisible(file.model, chains, options, pool));
   ClipToData(file, samples);
   return samples;
 }

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 
 namespace grbm {
 
@@ -47,6 +48,20 @@ void EnumerateProducts(const Model& model, std::size_t first, std::size_t count,
   }
 }
 
+// log p(y = k | h) of all classes, and the logarithm of Σ_k exp((c + U h)_k/s²). mean: μ + W h.          [math.md (71)]
+struct LabelLaw {
+  std::vector<double> log_probability;
+  double log_sum = 0;
+};
+LabelLaw LabelsGivenHidden(const Model& model, std::span<const double> mean) {
+  LabelLaw law;
+  for (std::size_t i = Size(model.gaussian_units()); i < mean.size(); ++i) {
+    law.log_probability.push_back(mean[i] / std::exp(double{model.log_var()[i]}));
+  }
+  law.log_sum = NormalizeLogs(law.log_probability);
+  return law;
+}
+
 }  // namespace
 
 ExactModel::ExactModel(Model model) : model_(std::move(model)) {
@@ -64,6 +79,7 @@ void ExactModel::Enumerate(ThreadPool& pool) {
                     model_.hidden(), kMaxHidden));
   }
   // log Z = (N/2) log 2π + Σ ½ log σ² + log Σ_h exp(b·h + Σ ((μ + Wh)² - μ²) / 2σ²)                    [math.md (12)]
+  // of the Gaussian units; with labels, Σ_y exp(-Σ (y - c)²/2s² + y·U h/s²) is a factor of each h        [math.md (71)]
   std::vector<double>& log_weight = probability_;
   log_weight.resize(StateCount(model_));
   std::vector<double> twice_variance;
@@ -74,9 +90,14 @@ void ExactModel::Enumerate(ThreadPool& pool) {
     EnumerateProducts(model_, Size(block) * count, count, [&](std::size_t state, std::span<const double> product) {
       double sum = 0;
       for (std::size_t j = 0; j < model_.b().size(); ++j) sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
-      for (std::size_t i = 0; i < product.size(); ++i) {
+      for (std::size_t i = 0; i < Size(model_.gaussian_units()); ++i) {
         const double m = model_.mu()[i];
         sum += product[i] * (2 * m + product[i]) / twice_variance[i];
+      }
+      if (model_.label_units() > 0) {
+        std::vector<double> mean(product.begin(), product.end());
+        for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += double{model_.mu()[i]};
+        sum += LabelsGivenHidden(model_, mean).log_sum;
       }
       log_weight[state] = sum;
     });
@@ -85,7 +106,14 @@ void ExactModel::Enumerate(ThreadPool& pool) {
   double total = 0;
   for (const double w : log_weight) total += std::exp(w - largest);
   log_partition_ = largest + std::log(total);
-  for (const float l : model_.log_var()) log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
+  const std::size_t gaussian = Size(model_.gaussian_units());
+  for (const float l : model_.log_var().first(gaussian)) {
+    log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
+  }
+  if (model_.label_units() > 0) log_partition_ -= 1 / twice_variance.back();
+  for (std::size_t i = gaussian; i < twice_variance.size(); ++i) {
+    log_partition_ -= double{model_.mu()[i]} * double{model_.mu()[i]} / twice_variance[i];
+  }
 
   for (double& w : probability_) w = std::exp(w - largest) / total;
   cumulative_.resize(probability_.size());
@@ -118,13 +146,18 @@ ExactMoments ExactModel::Moments() const {
                  BasicMatrix<double>(visible, visible), BasicMatrix<double>(visible, hidden),
                  BasicMatrix<double>(hidden, hidden)};
   std::vector<double> mean(Size(visible));
+  const Index gaussian = model_.gaussian_units();
   ForStates([&](std::size_t state, double weight, std::span<const double> product) {
     const auto on = [&](Index j) { return (state >> j & 1) != 0; };
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = double{model_.mu()[i]} + product[i];
+    std::ranges::transform(LabelsGivenHidden(model_, mean).log_probability, mean.begin() + gaussian,
+                           [](double l) { return std::exp(l); });
     for (Index i = 0; i < visible; ++i) {
       const double wm = weight * mean[Size(i)];
       m.v[Size(i)] += wm;
-      for (Index k = 0; k <= i; ++k) m.vv(i, k) += wm * mean[Size(k)];
+      // Given h units are independent, but of label units one alone is 1.
+      for (Index k = 0; k <= std::min(i, gaussian - 1); ++k) m.vv(i, k) += wm * mean[Size(k)];
+      if (i >= gaussian) m.vv(i, i) += wm;
       for (Index j = 0; j < hidden; ++j) m.vh(i, j) += on(j) ? wm : 0;
     }
     for (Index j = 0; j < hidden; ++j) {
@@ -134,7 +167,7 @@ ExactMoments ExactModel::Moments() const {
     }
   });
   for (Index i = 0; i < visible; ++i) {
-    m.vv(i, i) += std::exp(double{model_.log_var()[Size(i)]});
+    if (i < gaussian) m.vv(i, i) += std::exp(double{model_.log_var()[Size(i)]});
     for (Index k = 0; k < i; ++k) m.vv(k, i) = m.vv(i, k);
   }
   return m;
@@ -176,6 +209,7 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
   add(
       -1, [&](Index i) { return m.v[Size(i)]; }, [&](Index i) { return m.vv(i, i); },
       [&](Index i, Index j) { return m.vh(i, j); }, [&](Index j) { return m.h[Size(j)]; });
+  std::fill(g.log_var.end() - model_.label_units(), g.log_var.end(), 0.0);
   return g;
 }
 
@@ -188,16 +222,21 @@ void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMa
   }
   const Stream pick(seed, Purpose::kExact);
   const Stream noise(seed, Purpose::kInitialVisible);
+  const Stream label(seed, Purpose::kInitialLabel);
   for (Index r = 0; r < v.rows(); ++r) {
     const std::uint32_t chain = first_chain + static_cast<std::uint32_t>(r);
     const double u = pick.UniformDouble(0, chain) * cumulative_.back();
     const auto state = static_cast<std::size_t>(std::ranges::upper_bound(cumulative_, u) - cumulative_.begin());
     for (Index j = 0; j < h.units(); ++j) h.Set(r, j, (state >> j & 1) != 0);
+    std::vector<double> mean(model_.mu().begin(), model_.mu().end());
     for (Index i = 0; i < v.cols(); ++i) {
-      double mean = model_.mu()[Size(i)];
-      for (Index j = 0; j < h.units(); ++j) mean += h.Get(r, j) ? double{model_.W()(i, j)} : 0.0;
-      v(r, i) = static_cast<float>(mean + std::exp(0.5 * double{model_.log_var()[Size(i)]}) *
-                                              double{noise.Normal(0, chain, i)});
+      for (Index j = 0; j < h.units(); ++j) mean[Size(i)] += h.Get(r, j) ? double{model_.W()(i, j)} : 0.0;
+      v(r, i) = static_cast<float>(mean[Size(i)] + std::exp(0.5 * double{model_.log_var()[Size(i)]}) *
+                                                       double{noise.Normal(0, chain, i)});
+    }
+    if (model_.label_units() > 0) {
+      const LabelLaw law = LabelsGivenHidden(model_, mean);
+      SetLabel(model_, v.row(r), PickLabel(law.log_probability, label.UniformDouble(0, chain)));
     }
   }
 }

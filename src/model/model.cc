@@ -36,11 +36,18 @@ struct Model::Packing {
   std::optional<PackedWeights> weights;  // before they are packed: memory to pack into, where there is some
 };
 
-Model::Model(Parameters parameters, double variance_floor)
-    : parameters_(std::move(parameters)), variance_floor_(variance_floor), packing_(std::make_shared<Packing>()) {
+Model::Model(Parameters parameters, double variance_floor, Index label_units)
+    : parameters_(std::move(parameters)),
+      variance_floor_(variance_floor),
+      label_units_(label_units),
+      packing_(std::make_shared<Packing>()) {
   if (visible() < 1 || hidden() < 1) {
     throw DataError(fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
                                 visible(), hidden()));
+  }
+  if (label_units < 0 || label_units >= visible()) {
+    throw DataError(
+        fmt::format("model: {} of {} visible units are labels: at least one must be another", label_units, visible()));
   }
   const auto tensors = std::as_const(parameters_).Tensors();
   for (const auto& t : tensors)
@@ -53,7 +60,12 @@ Model::Model(Parameters parameters, double variance_floor)
   const float log_floor = LogFloor(variance_floor);
   for (std::size_t i = 0; i < parameters_.log_var.size(); ++i) {
     float& log_var = parameters_.log_var[i];
-    log_var = std::max(log_var, log_floor);
+    const bool label = static_cast<Index>(i) >= gaussian_units();
+    if (!label) log_var = std::max(log_var, log_floor);
+    if (label && log_var != parameters_.log_var.back()) {
+      throw DataError(fmt::format("model: log_var[{}] is {}, that of another label unit {}: all must have one variance",
+                                  i, log_var, parameters_.log_var.back()));
+    }
     const double variance = std::exp(double{log_var});
     variance_.push_back(static_cast<float>(variance));
     inverse_variance_.push_back(static_cast<float>(1 / variance));
@@ -61,11 +73,12 @@ Model::Model(Parameters parameters, double variance_floor)
       throw DataError(
           fmt::format("model: log_var[{}] is {}: its variance must be a finite number above 0", i, log_var));
     }
-    mean_variance_ += variance / static_cast<double>(visible());
+    if (!label) mean_variance_ += variance / static_cast<double>(gaussian_units());
   }
 }
 
-Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {
+Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor,
+                     Index label_units) {
   if (visible < 1 || hidden < 1) {
     throw ConfigError(
         fmt::format("model: {} visible and {} hidden units: allowed is at least one of each", visible, hidden));
@@ -80,8 +93,9 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
     kernels::DrawNormals({stream, 0, 0}, i, parameters.W.row(i));
     for (float& w : parameters.W.row(i)) w *= deviation;
   }
-  std::ranges::fill(parameters.log_var, static_cast<float>(std::log(initial_variance)));
-  return Model(std::move(parameters), variance_floor);
+  std::fill(parameters.log_var.begin(), parameters.log_var.end() - label_units,
+            static_cast<float>(std::log(initial_variance)));
+  return Model(std::move(parameters), variance_floor, label_units);
 }
 
 const PackedWeights& Model::packed(ThreadPool& pool) const {
@@ -110,7 +124,7 @@ Model Model::Tempered(double temperature) const {
   const auto hotter = [&](float log_var) { return static_cast<float>(double{log_var} + std::log(temperature)); };
   for (float& l : tempered.log_var) l = hotter(l);
   // The floor goes along, rounded as the variances are: a unit at the floor stays there, and none is lifted to it.
-  return Model(std::move(tempered), std::exp(double{hotter(LogFloor(variance_floor_))}));
+  return Model(std::move(tempered), std::exp(double{hotter(LogFloor(variance_floor_))}), label_units_);
 }
 
 }  // namespace grbm

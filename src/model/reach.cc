@@ -90,8 +90,9 @@ void CheckReach(const Model& model, ConstMatrix data, std::string_view where) {
   std::vector<double> largest(static_cast<std::size_t>(model.visible()));
   for (Index r = 0; r < data.rows(); ++r) {
     const std::span<const float> row = data.row(r);
-    for (std::size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], std::abs(double{row[i]}));
+    for (std::size_t i = 0; i < row.size(); ++i) largest[i] = std::max(largest[i], std::abs(double{row[i]}));
   }
+  std::fill(largest.end() - model.label_units(), largest.end(), 1.0);
   CheckReach(model, largest, where);
 }
 

@@ -93,6 +93,7 @@ StateSums& SumsOf(EnergyStatistics& statistics);
 struct PieceSums {
   const StateSums* data;
   const StateSums* chains = nullptr;
+  const StateSums* term = nullptr;  // whose product is added to that of the data
 };
 // Memory for one panel of the product's sum, that stands for each: hidden × visible.
 kernels::PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory);

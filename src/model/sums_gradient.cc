@@ -26,6 +26,7 @@ void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelV
   float* const to = out.line(panel, 0);
   std::fill_n(to, size, 0.0f);
   piece.data->AddOuter(panel, out);
+  if (piece.term != nullptr) piece.term->AddOuter(panel, out);
   if (piece.chains == nullptr) return;
   float* const chains = memory.line(panel, 0);
   std::fill_n(chains, size, 0.0f);
@@ -63,12 +64,15 @@ void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient
   if (has_slopes_) {
     const double* const slopes = square + visible;
     const float* const inverse_variance = weights_.inverse_variance().panel(panel);
+    float noisy[kPanel] = {};  // 1 of Gaussian units: labels have no noise
+    const Index gaussian = model_.gaussian_units() - panel * kPanel;
+    std::fill_n(noisy, std::clamp<Index>(gaussian, 0, kPanel), 1.0f);
     for (Index j = 0; j < sum.rows(); ++j) {
       const auto relative = static_cast<float>(slopes[j]);
       const auto absolute = static_cast<float>(slopes[hidden + Size(j)]);
       const float* const weights = weights_.transposed().line(panel, j);
       for (Index k = 0; k < kPanel; ++k) {
-        lines[j * kPanel + k] += weights[k] * (relative + absolute * inverse_variance[k]);
+        lines[j * kPanel + k] += noisy[k] * weights[k] * (relative + absolute * inverse_variance[k]);
       }
     }
   }
@@ -80,7 +84,8 @@ void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient
     const double scale = factor_ / std::exp(double{model_.log_var()[at]});
     weights_scale[i % kPanel] = -static_cast<float>(scale);
     gradient.mu[at] = static_cast<float>(-offset[at] * scale);
-    gradient.log_var[at] = static_cast<float>((interaction[i % kPanel] - 0.5 * square[at]) * scale);
+    const double of_variance = (interaction[i % kPanel] - 0.5 * square[at]) * scale;
+    gradient.log_var[at] = i < model_.gaussian_units() ? static_cast<float>(of_variance) : 0.0f;
   }
   kernels::UnpackTransposed(sum, panel, weights_scale, gradient.W);
 }

@@ -46,7 +46,7 @@ GridOptions ShownRange(const ModelFile& file, ConstMatrix rows) {
   return options;
 }
 
-bool HasPictures(const ModelFile& file) { return IsImage(file.image_shape) || file.model.visible() == 2; }
+bool HasPictures(const ModelFile& file) { return IsImage(file.image_shape) || file.model.gaussian_units() == 2; }
 
 Picture DrawPicture(const ModelFile& file, ConstMatrix rows, const GridOptions* range) {
   GRBM_CHECK(HasPictures(file));

@@ -1,5 +1,6 @@
 // Where chains begin, and what is shown of their end.
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/sampler.h"
 #include "kernels/kernels.h"
 
@@ -31,17 +32,28 @@ Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPo
   pool.ParallelForRanges(count, kLeastDraws / model.visible(), [&](Index begin, Index end) {
     for (Index r = begin; r < end; ++r) kernels::DrawNormals({stream, step, first}, r, noise.row(r));
   });
+  const Stream label(seed, Purpose::kInitialLabel);
+  for (Index r = 0; r < count && model.label_units() > 0; ++r) {
+    const double uniform = label.UniformDouble(step, first + static_cast<std::uint32_t>(r));
+    SetLabel(model, noise.row(r), UniformLabel(model, uniform));
+  }
   return WithHidden(model, std::move(noise), seed, pool, first, step, hidden_temperature);
 }
 
 Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
                  ThreadPool& pool, const std::function<void(Matrix&)>& after_step) {
-  if (options.final_steps == 0) return VisibleMean(model, hidden, pool);
+  const auto with_labels = [&](Matrix mean) {
+    for (Index r = 0; r < mean.rows() && model.label_units() > 0; ++r) {
+      SetLabel(model, mean.row(r), LabelOf(model, visible.row(r)));
+    }
+    return mean;
+  };
+  if (options.final_steps == 0) return with_labels(VisibleMean(model, hidden, pool));
   const double temperature = LawOf(options).hidden_temperature();
   Matrix v(visible.rows(), visible.cols());
   CopyRows(visible, v);
   for (std::int64_t t = 0; t < options.final_steps; ++t) {
-    v = VisibleMean(model, HiddenProbabilities(model, v, pool, temperature), pool);
+    v = with_labels(VisibleMean(model, HiddenProbabilities(model, v, pool, temperature), pool));
     if (after_step) after_step(v);
   }
   return v;

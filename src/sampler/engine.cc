@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grbm/model/labels.h"
 #include "sampler/table.h"
 
 namespace grbm {
@@ -74,10 +75,12 @@ void Engine::LoadNoisy(ConstMatrix visible, double variance, const Stream& strea
   const kernels::PanelView to = now_.visible;
   pool_.ParallelFor(to.panels(), [&](Index panel) {
     const Index width = std::min(kernels::kPanel, to.cols() - panel * kernels::kPanel);
+    const Index noisy = std::clamp<Index>(model_->gaussian_units() - panel * kernels::kPanel, 0, width);
     for (Index r = 0; r < to.rows(); ++r) {
       const float* const in = visible.row(r).data() + panel * kernels::kPanel;
       float* const line = to.line(panel, r);
-      for (Index c = 0; c < width; ++c) line[c] = in[c] + deviation * line[c];
+      for (Index c = 0; c < noisy; ++c) line[c] = in[c] + deviation * line[c];
+      for (Index c = noisy; c < width; ++c) line[c] = in[c];
     }
   });
 }
@@ -124,6 +127,18 @@ void Engine::DrawHidden(const Stream& stream, std::uint64_t step, double tempera
     result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
   }
   UpdateHidden(model_->packed(pool_), now_.visible, rows, result, pool_);
+}
+
+void Engine::DrawUniformLabels(const Stream& stream, std::uint64_t step, Rows rows) {
+  if (model_->label_units() == 0) return;
+  for (Index r = rows.first; r < rows.first + rows.count; ++r) {
+    PutLabel(r, UniformLabel(*model_, stream.UniformDouble(step, first_ + static_cast<std::uint32_t>(r))));
+  }
+}
+
+void Engine::PutLabel(Index row, Index label) {
+  const kernels::PanelView v = now_.visible;
+  for (Index k = 0; k < model_->label_units(); ++k) v(row, model_->gaussian_units() + k) = k == label ? 1.0f : 0.0f;
 }
 
 void Engine::UpdateProbabilities() {

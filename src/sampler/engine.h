@@ -40,6 +40,7 @@ class Engine {
 
   Index count() const { return now_.visible.rows(); }
   std::uint32_t first() const { return first_; }
+  kernels::ConstPanelView visible() const { return now_.visible; }
   ConstBitView hidden() const { return now_.hidden; }
   // Room for chains first, first + 1, ...; their states are for others to set.
   void Resize(std::uint32_t first, Index count);
@@ -56,6 +57,8 @@ class Engine {
   // v ~ N(0, 1), and h ~ p(h | v) at a temperature, of some rows.
   void DrawNoise(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   void DrawHidden(const Stream& stream, std::uint64_t step, double temperature, kernels::Rows rows);
+  // Every class alike.
+  void DrawUniformLabels(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   // p(h | v) of the law, where it is kept.
   void UpdateProbabilities();
 
@@ -90,6 +93,7 @@ class Engine {
     DrawPlace visible;
     DrawPlace hidden;
     DrawPlace accept;
+    DrawPlace label;
   };
 
   kernels::Rows all() const { return {0, count()}; }
@@ -107,6 +111,8 @@ class Engine {
   void UpdateProduct(States& states, Index tile, kernels::Rows rows) const;
   void MeanOfMove(Index tile, kernels::Rows rows);
   void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
+  void PutLabel(Index row, Index label);
+  void DrawLabels(const StepPlace& s);
   void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
   void Decide(const StepPlace& s);
   template <typename Body>
@@ -126,7 +132,8 @@ class Engine {
   States now_;
   States proposed_;
   std::vector<std::uint8_t> accepted_;
-  kernels::Panels mean_;  // of the last move, where wanted
+  kernels::Panels mean_;    // of the last move, where wanted
+  kernels::Panels logits_;  // of v without its label, for draws of labels given v
   // The move, padded.
   bool has_move_ = false;
   double variance_share_ = 0;  // of the first unit's move: noise²/σ²

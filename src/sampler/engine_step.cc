@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grbm/model/labels.h"
 #include "sampler/engine.h"
 
 namespace grbm {
@@ -28,11 +29,16 @@ Engine::StepPlace Engine::PlaceOf(const RunPlace& place, std::int64_t step) cons
   const auto draw = [&](Purpose purpose) {
     return DrawPlace{Stream(place.seed, purpose), place.first_step + static_cast<std::uint64_t>(step), first_};
   };
-  return {step >= options_.adjust_after, step + 1 >= options_.adjust_after, draw(Purpose::kVisible),
-          draw(Purpose::kHidden), draw(Purpose::kAccept)};
+  return {step >= options_.adjust_after, step + 1 >= options_.adjust_after,
+          draw(Purpose::kVisible),       draw(Purpose::kHidden),
+          draw(Purpose::kAccept),        draw(Purpose::kLabel)};
 }
 
-void Engine::SetMove(const Move& move) {
+// Label units stay where they are: they have a draw of their own.
+void Engine::SetMove(const Move& given) {
+  Move move = given;
+  std::fill(move.keep.end() - model_->label_units(), move.keep.end(), 1.0f);
+  std::fill(move.noise.end() - model_->label_units(), move.noise.end(), 0.0f);
   keep_ = PanelRow(move.keep);
   noise_ = PanelRow(move.noise);
   const double deviation = double{move.noise.front()};
@@ -40,7 +46,7 @@ void Engine::SetMove(const Move& move) {
   has_move_ = true;
   if (transition_->acceptance() == Transition::Acceptance::kNone) return;
   inverse_noise_.assign(Size(PanelCount(static_cast<Index>(move.noise.size())) * kernels::kPanel), 0.0);
-  for (std::size_t i = 0; i < move.noise.size(); ++i) {
+  for (std::size_t i = 0; i < Size(model_->gaussian_units()); ++i) {
     inverse_noise_[i] = 0.5 / (double{move.noise[i]} * double{move.noise[i]});
   }
 }
@@ -95,6 +101,47 @@ void Engine::MeanOfMove(Index tile, Rows rows) {
 void Engine::MoveVisible(const StepPlace& s, States& to, Index tile, Rows rows) const {
   kernels::MoveVisible(s.visible, {model_->packed(pool_).mu(), keep_, noise_}, now_.visible, now_.product, tile, rows,
                        to.visible);
+  if (&to == &now_) return;
+  // m + 1 (v - m) is v but for its rounding.
+  const Index end = std::min(model_->visible(), (tile + 1) * kernels::kGroup);
+  for (Index i = std::max(model_->gaussian_units(), tile * kernels::kGroup); i < end; ++i) {
+    for (Index r = rows.first; r < rows.first + rows.count; ++r) to.visible.view()(r, i) = now_.visible.view()(r, i);
+  }
+}
+
+// Labels given h, of which the product is that of the present state or, where there is no h, given v.
+//                                                                                                [math.md (71), (72)]
+void Engine::DrawLabels(const StepPlace& s) {
+  const Index first = model_->gaussian_units();
+  const Index classes = model_->label_units();
+  if (marginal()) {
+    if (logits_.rows() != count() || logits_.cols() != model_->hidden()) logits_ = Panels(count(), model_->hidden());
+    for (Index r = 0; r < count(); ++r) PutLabel(r, -1);
+    kernels::HiddenResult result;
+    result.logits = logits_;
+    UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
+  }
+  pool_.ParallelFor(count(), [&](Index r) {
+    std::vector<double> logs(Size(classes));
+    if (marginal()) {
+      std::vector<float> x(Size(model_->hidden()));
+      for (std::size_t j = 0; j < x.size(); ++j) x[j] = logits_.view()(r, static_cast<Index>(j));
+      ClassEnergies(*model_, x, logs);
+    } else {
+      for (Index k = 0; k < classes; ++k) {
+        const std::size_t unit = Size(first + k);
+        logs[Size(k)] = (double{model_->mu()[unit]} + double{now_.product.view()(r, first + k)}) *
+                        double{model_->inverse_variance()[unit]};
+      }
+    }
+    for (double& l : logs) l /= options_.temperature;
+    NormalizeLogs(logs);
+    const std::uint32_t chain = s.label.first_chain + static_cast<std::uint32_t>(r);
+    const Index label = PickLabel(logs, s.label.stream.UniformDouble(s.label.step, chain));
+    PutLabel(r, label);
+    // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
+    for (Index k = 0; mean_.rows() > 0 && k < classes; ++k) mean_.view()(r, first + k) = k == label ? 1.0f : 0.0f;
+  });
 }
 
 void Engine::SumVisible(const Panels& product_to, Index tile, Rows rows) {
@@ -162,6 +209,7 @@ void Engine::StepFreely(const StepPlace& s) {
     if (extras_.means) MeanOfMove(tile, rows);
     MoveVisible(s, now_, tile, rows);
   });
+  if (model_->label_units() > 0) DrawLabels(s);
   UpdateHiddenOf(s, now_, !marginal());
 }
 
@@ -179,6 +227,7 @@ void Engine::StepVisible(const StepPlace& s) {
     });
   }
   std::swap(now_.visible, proposed_.visible);
+  if (model_->label_units() > 0) DrawLabels(s);
   UpdateHiddenOf(s, now_, true);
 }
 
@@ -196,6 +245,11 @@ void Engine::StepWhole(const StepPlace& s) {
   } else {
     std::swap(now_, proposed_);
   }
+  if (model_->label_units() == 0) return;
+  // A move of its own, with h (or p(h | v)) as accepted above; what is kept of the state follows.
+  DrawLabels(s);
+  UpdateHiddenOf(s, now_, false);
+  if (marginal()) ForVisible([&](Index tile, Rows rows) { UpdateProduct(now_, tile, rows); });
 }
 
 void Engine::Begin(const RunPlace& place) {

@@ -39,6 +39,7 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
         "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = \"none\": "
         "set sampler.method and sampler.adjust");
   }
+  if (model.label_units() > 0) throw ConfigError("inpaint: the model has labels: take it given one (GivenLabel)");
   CheckVisible(model, data, "data");
   if (known.cols() != model.visible() || known.rows() != data.rows()) {
     throw DataError(

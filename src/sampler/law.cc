@@ -28,7 +28,7 @@ std::string LawText(const SamplerOptions& options) {
 Stability CheckStability(const Model& model, const SamplerOptions& options) {
   Stability stability;
   if (!FindSampler(options.method).has_step_size) return stability;
-  for (Index i = 0; i < model.visible(); ++i) {
+  for (Index i = 0; i < model.gaussian_units(); ++i) {
     const double ratio = StepRatio(model, options, static_cast<std::size_t>(i));
     if (ratio >= 2) ++stability.unstable;
     if (ratio > stability.ratio) {
@@ -45,7 +45,7 @@ void RequireStable(const Model& model, const SamplerOptions& options) {
   throw ConfigError(
       fmt::format("sampler: step_size = {}: a step diverges for {} of {} visible units, worst unit {} whose step is "
                   "{:.3g} of its variance; allowed is below 2: set step_size below {:.3g}, or step_scale = \"unit\"",
-                  options.step_size, stability.unstable, model.visible(), stability.worst, stability.ratio,
+                  options.step_size, stability.unstable, model.gaussian_units(), stability.worst, stability.ratio,
                   2 * options.step_size / stability.ratio));
 }
 

@@ -15,6 +15,7 @@
 #include "grbm/core/npz.h"
 #include "grbm/core/safetensors.h"
 #include "grbm/core/version.h"
+#include "grbm/model/labels.h"
 #include "store/options_json.h"
 #include "store/parameter_tensors.h"
 
@@ -28,9 +29,9 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kFormat = "grbm-model";
 constexpr int kFormatVersion = 1;
 constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
-constexpr std::array<std::string_view, 9> kKeys = {"format",          "format_version", "grbm_version",
-                                                   "variance_floor",  "sampler",        "generate",
-                                                   "standardization", "image_shape",    "provenance"};
+constexpr std::array<std::string_view, 10> kKeys = {"format",     "format_version", "grbm_version",    "variance_floor",
+                                                    "sampler",    "generate",       "standardization", "image_shape",
+                                                    "provenance", "classes"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
 std::size_t MaxStandardizationText(Index visible) {
@@ -100,6 +101,19 @@ Metadata StringsFromJson(const json& object, const std::string& where) {
   return strings;
 }
 
+std::vector<std::string> ClassesFromJson(const json& array, const std::string& where) {
+  std::vector<std::string> classes;
+  if (!array.is_array()) throw DataError(where + ": expected is a list of names");
+  for (const json& name : array) {
+    if (!name.is_string()) throw DataError(where + ": expected is a list of names");
+    classes.push_back(name.get<std::string>());
+    if (std::ranges::count(classes, classes.back()) > 1) {
+      throw DataError(fmt::format("{}: {} stands there twice: each class has one name", where, Quoted(classes.back())));
+    }
+  }
+  return classes;
+}
+
 double VarianceFloorFromText(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -156,10 +170,16 @@ ModelFile FromTensors(const TensorFile& file) {
   double floor = Model::kDefaultVarianceFloor;
   with("variance_floor",
        [&](const std::string& text, const std::string& where) { floor = VarianceFloorFromText(text, where); });
+  std::vector<std::string> classes;
+  with("classes", [&](const std::string& text, const std::string& where) {
+    classes = ClassesFromJson(ParseJson(text, kMaxText, where), where);
+  });
   Parameters parameters = GetParameters(file);
   CheckNames(file);
-  ModelFile result = {WithSource(source, [&] { return Model(std::move(parameters), floor); })};
-  const Index visible = result.model.visible();
+  ModelFile result = {
+      WithSource(source, [&] { return Model(std::move(parameters), floor, static_cast<Index>(classes.size())); })};
+  result.classes = std::move(classes);
+  const Index visible = result.model.gaussian_units();
   with("sampler", [&](const std::string& text, const std::string& where) {
     OptionsFromJson(ParseJson(text, kMaxText, where), result.sampler.Fields(), where);
     WithSource(source, [&] { CheckOptions(result.sampler); });
@@ -201,6 +221,7 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
         DumpJson({{"mean", file.standardization.mean}, {"deviation", file.standardization.deviation}}, source);
   }
   if (file.image_shape.known()) metadata["image_shape"] = DumpJson(ImageShapeToJson(file.image_shape), source);
+  if (!file.classes.empty()) metadata["classes"] = DumpJson(file.classes, source);
   if (!provenance.empty()) metadata["provenance"] = DumpJson(provenance, source + ": provenance");
   if (metadata.contains("provenance") && metadata["provenance"].size() > kMaxText) {
     throw DataError(fmt::format("{}: provenance: {} bytes of JSON: allowed are {}", source,
@@ -215,9 +236,9 @@ TensorFile ToTensors(const ModelFile& file, const std::string& source) {
     CheckOptions(file.sampler);
     CheckGeneration(file.generate, file.sampler);
   });
-  const Index visible = file.model.visible();
-  CheckStandardization(file.standardization, visible, source);
-  CheckImageShape(file.image_shape, visible, source);
+  GRBM_CHECK(static_cast<Index>(file.classes.size()) == file.model.label_units());
+  CheckStandardization(file.standardization, file.model.gaussian_units(), source);
+  CheckImageShape(file.image_shape, file.model.gaussian_units(), source);
   TensorFile tensors;
   tensors.source = source;
   AddParameters(file.model.parameters(), "", tensors);
@@ -232,6 +253,21 @@ SamplerOptions ModelFile::generation() const { return generate.Apply(sampler); }
 double ModelFile::hottest() const {
   const SamplerOptions drawn = generation();
   return std::max({sampler.temperature, drawn.temperature, drawn.move_temperature()});
+}
+
+ModelFile ModelFile::Given(std::string_view name, std::string_view where) const {
+  if (classes.empty()) {
+    throw ConfigError(fmt::format("{}: the model has no labels: train one with model.labels=true", where));
+  }
+  const auto found = std::ranges::find(classes, name);
+  if (found == classes.end()) {
+    throw ConfigError(fmt::format("{}: no such class: allowed are {}", where, fmt::join(classes, ", ")));
+  }
+  ModelFile given = *this;
+  given.model = GivenLabel(model, found - classes.begin());
+  given.classes.clear();
+  given.provenance["class"] = *found;
+  return given;
 }
 
 ModelFile ReadModel(const std::string& path) { return FromTensors(ReadTensors(path)); }

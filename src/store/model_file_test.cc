@@ -12,6 +12,7 @@
 #include "grbm/core/file.h"
 #include "grbm/core/npz.h"
 #include "grbm/core/safetensors.h"
+#include "support/errors.h"
 #include "support/models.h"
 
 namespace grbm {
@@ -51,6 +52,8 @@ void ExpectSame(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.standardization, b.standardization);
   EXPECT_EQ(a.image_shape, b.image_shape);
   EXPECT_EQ(a.provenance, b.provenance);
+  EXPECT_EQ(a.classes, b.classes);
+  EXPECT_EQ(a.model.label_units(), b.model.label_units());
 }
 
 class ModelFileTest : public ::testing::Test {
@@ -91,6 +94,37 @@ TEST_F(ModelFileTest, NpzKeepsEverything) {
   ExpectSame(read, Example());
   ExportNpz(path_, read);
   EXPECT_EQ(ReadFile(path_), first);
+}
+
+TEST_F(ModelFileTest, ClassesAreKeptAndGivenOneTheModelIsOneWithout) {
+  ModelFile file = {grbm::testing::LabelledModel(4, 3, 2, 1), Example().sampler};
+  file.classes = {"ant", "bee", "Käfer"};
+  file.standardization = Example().standardization;
+  file.image_shape = {2, 2, 1};
+  WriteModel(path_, file);
+  ExpectSame(ReadModel(path_), file);
+  ExportNpz(path_, file);
+  ExpectSame(ImportNpz(path_), file);
+
+  const ModelFile given = file.Given("bee", "--label bee");
+  EXPECT_EQ(given.model.visible(), 4);
+  EXPECT_FLOAT_EQ(given.model.b()[1], file.model.b()[1] + file.model.W()(5, 1));
+  EXPECT_TRUE(given.classes.empty());
+  WriteModel(path_, given);
+  ExpectSame(ReadModel(path_), given);
+
+  const auto refused = [](const ModelFile& of, const char* name) {
+    return grbm::testing::ErrorOf([&] { of.Given(name, "--label"); });
+  };
+  EXPECT_EQ(refused(file, "wasp"), "--label: no such class: allowed are ant, bee, Käfer");
+  EXPECT_EQ(refused(given, "bee"), "--label: the model has no labels: train one with model.labels=true");
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"({"ant": 1})"}}),
+              HasSubstr("expected is a list of names"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"(["a", 2])"}}),
+              HasSubstr("expected is a list of names"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"(["a", "a"])"}}), HasSubstr("'a' stands there twice"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"(["a", "b", "c", "d"])"}}),
+              HasSubstr("4 of 4 visible units are labels"));
 }
 
 // How samples are drawn is not what the model is.

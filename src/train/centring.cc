@@ -66,7 +66,9 @@ void CentreGradient(const Model& model, const Offsets& offsets, Parameters& grad
   ForVisible(model, pool, [&](Index i) {
     const auto at = static_cast<std::size_t>(i);
     const std::span<float> row = gradient.W.row(i);
-    gradient.log_var[at] += static_cast<float>(scaled[at] * Dot(model.W().row(i), gradient.b));
+    if (i < model.gaussian_units()) {
+      gradient.log_var[at] += static_cast<float>(scaled[at] * Dot(model.W().row(i), gradient.b));
+    }
     const auto o = static_cast<float>(scaled[at]);
     const float g = gradient.mu[at];
     for (std::size_t j = 0; j < row.size(); ++j) row[j] -= g * offsets.hidden[j] + o * gradient.b[j];

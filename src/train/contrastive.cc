@@ -9,6 +9,7 @@
 #include "grbm/sampler/transition.h"
 #include "sampler/engine.h"
 #include "train/batch_split.h"
+#include "train/discriminative.h"
 #include "train/exchange.h"
 
 namespace grbm {
@@ -163,6 +164,7 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
     persistent_ = false;
     crews_.clear();
     data_sums_.clear();
+    label_sums_.clear();
     const kernels::Rows pieces = split.PiecesOfRank(ranks_.rank());
     const std::int64_t counted = sampler.steps - options_.burn_in;
     const auto sums = [&](Index piece, std::int64_t steps) {
@@ -179,6 +181,9 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
     for (Index piece = pieces.first; piece < pieces.first + pieces.count; ++piece) {
       data_sums_.push_back(sums(piece, 1));
       const kernels::Rows in_batch = split.RowsOfPiece(piece);
+      if (options_.discriminative > 0) {
+        label_sums_.push_back(std::make_unique<DiscriminativeSums>(model, in_batch.count));
+      }
       if (crews_.empty() || by_piece || (halves && piece == pieces.first + pieces.count / 2)) {
         crews_.push_back(std::make_unique<Crew>(pool_, threads));
         crews_.back()->engine.Set(model, sampler, law_);
@@ -212,11 +217,13 @@ void Contrastive::StartChains(std::uint64_t update) {
   const double temperature = law_.hidden_temperature();
   const Stream noise(seed_, Purpose::kInitialVisible);
   const Stream bits(seed_, Purpose::kInitialHidden);
+  const Stream labels(seed_, Purpose::kInitialLabel);
   const Stream restart(seed_, Purpose::kRestart);
   ForCrews([&](Crew& crew) {
     Engine& engine = crew.engine;
     const auto from_noise = [&](kernels::Rows rows) {
       engine.DrawNoise(noise, update, rows);
+      engine.DrawUniformLabels(labels, update, rows);
       engine.DrawHidden(bits, update, temperature, rows);
     };
     if (options_.algorithm == Algorithm::kCd) {
@@ -328,6 +335,9 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
       engine.AddStatesTo(sums, rows);
     }
     sums.Close(false, pool_);
+    if (!label_sums_.empty()) {
+      label_sums_[k]->Compute(model, engine.visible().Rows(rows.first, rows.count), options_.discriminative, pool_);
+    }
   }
 }
 
@@ -353,7 +363,10 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
                         bool report, Parameters& gradient) {
   std::vector<PieceSums> pieces;
   for (const auto& crew : crews_) {
-    for (const auto& sums : crew->sums) pieces.push_back({data_sums_[pieces.size()].get(), sums.get()});
+    for (const auto& sums : crew->sums) {
+      const std::size_t k = pieces.size();
+      pieces.push_back({data_sums_[k].get(), sums.get(), label_sums_.empty() ? nullptr : &label_sums_[k]->outer()});
+    }
   }
   // What this rank saw: moves accepted, how often each hidden unit was on, on the data and on the chains, and the error of
   // each row. All but the last are whole numbers, whose sums have no order.
@@ -366,8 +379,13 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
   if (data.rows() > 0) CountOn(data_->hidden(), std::span(seen).subspan(1, hidden));
   if (report && data.rows() > 0) {
     const Matrix mean = VisibleMean(model, data_->hidden(), pool_);
-    for (Index r = 0; r < data.rows(); ++r) seen.push_back(SquaredDistance(data.row(r), mean.row(r)));
+    const std::size_t values = Size(model.gaussian_units());
+    for (Index r = 0; r < data.rows(); ++r) {
+      seen.push_back(SquaredDistance(data.row(r).first(values), mean.row(r).first(values)));
+    }
   }
+  for (const auto& sums : label_sums_) seen.insert(seen.end(), sums->of_labels().begin(), sums->of_labels().end());
+  const std::size_t label_size = options_.discriminative > 0 ? DiscriminativeSums::LabelSize(model) : 0;
   const StateSums::Visible kind =
       options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState;
   Exchanged all;
@@ -377,9 +395,25 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
   } else {
     std::vector<std::size_t> sizes;
     for (int r = 0; r < ranks_.count(); ++r) {
-      sizes.push_back(1 + 2 * hidden + (report ? Size(split_->RowsOfRank(r).count) : 0));
+      sizes.push_back(1 + 2 * hidden + (report ? Size(split_->RowsOfRank(r).count) : 0) +
+                      Size(split_->PiecesOfRank(r).count) * label_size);
     }
     all = ExchangeGradient(ranks_, *split_, model, pieces, scale, sizes, seen, kind, gradient, pool_);
+  }
+  if (label_size > 0) {
+    // Taken off the reports again, piece by piece.
+    std::vector<std::span<const double>> of_labels;
+    for (int r = 0; r < ranks_.count(); ++r) {
+      const std::size_t count = Size(split_->PiecesOfRank(r).count);
+      const std::span<const double> parts =
+          std::span(all.reports[static_cast<std::size_t>(r)]).last(count * label_size);
+      for (std::size_t k = 0; k < count; ++k) of_labels.push_back(parts.subspan(k * label_size, label_size));
+    }
+    AddLabelGradient(model, AddInOrder(of_labels), scale.factor * scale.counted, gradient);
+    for (int r = 0; r < ranks_.count(); ++r) {
+      std::vector<double>& said = all.reports[static_cast<std::size_t>(r)];
+      said.resize(said.size() - Size(split_->PiecesOfRank(r).count) * label_size);
+    }
   }
   Report(model, all, steps, report);
 }
@@ -399,7 +433,7 @@ void Contrastive::Report(const Model& model, const Exchanged& all, std::int64_t 
   report_.acceptance = total[0] / static_cast<double>(rows * steps);
   report_.variety = data_spread > 0 ? Spread(std::span(total).subspan(1 + hidden), rows) / data_spread : 1;
   report_.hidden_activity = std::accumulate(data.begin(), data.end(), 0.0) / static_cast<double>(rows * model.hidden());
-  if (report) report_.reconstruction = error / static_cast<double>(rows * model.visible());
+  if (report) report_.reconstruction = error / static_cast<double>(rows * model.gaussian_units());
   data_means_ = {MeanVisible(model, all.data, count), MeanHidden(model, all.data, count)};
 }
 

@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "grbm/data/classes.h"
 #include "grbm/data/standardize.h"
+#include "grbm/model/labels.h"
 
 namespace grbm {
 
@@ -21,6 +23,9 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
                          const std::optional<ModelFile>& init, Ranks* ranks)
     : config_(config),
       data_(std::move(data)),
+      classes_(config_.model.labels ? ClassNames(data_) : std::vector<std::string>()),
+      labels_(config_.model.labels ? ClassNumbers(data_.labels(), data_.names(), classes_, data_.source())
+                                   : std::vector<Index>()),
       seed_(seed),
       statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
       batches_(data_.rows(), config_.train.batch_size, seed_),
@@ -35,37 +40,52 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
   }
 }
 
+void DataTrainer::CheckInit(const ModelFile& init) const {
+  if (init.model.gaussian_units() != data_.visible()) {
+    throw DataError(
+        fmt::format("{}: rows of {} values, but the model to start from has {} visible units: as many are needed",
+                    data_.source(), data_.visible(), init.model.gaussian_units()));
+  }
+  if (init.classes != classes_) {
+    throw DataError(fmt::format(
+        "{}: {} classes, but the model to start from has {}: they must be the same, with the same names: see "
+        "model.labels",
+        data_.source(), classes_.size(), init.classes.size()));
+  }
+}
+
 Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init,
                                       Ranks* ranks) const {
   std::optional<Parameters> start;
   if (init) {
-    if (init->model.visible() != data_.visible()) {
-      throw DataError(
-          fmt::format("{}: rows of {} values, but the model to start from has {} visible units: as many are needed",
-                      data_.source(), data_.visible(), init->model.visible()));
-    }
+    CheckInit(*init);
     start = InUnits(init->model, init->standardization, statistics_.standardization).parameters();
   }
   return {.model = config_.model,
           .sampler = config_.sampler,
           .train = config_.train,
           .seed = seed_,
-          .visible = data_.visible(),
+          .visible = data_.visible() + std::ssize(classes_),
           .rows = static_cast<std::uint64_t>(data_.rows()),
           .noise = config_.data.noise,
           .mean = statistics_.units.mean,
           .deviation = statistics_.units.deviation,
           .hooks = hooks,
           .start = std::move(start),
-          .ranks = ranks};
+          .ranks = ranks,
+          .label_units = std::ssize(classes_)};
 }
 
 void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
   batches_.Rows(update, rows_);
-  data_.Read(
-      std::span(rows_).subspan(static_cast<std::size_t>(trainer_.first_row()), static_cast<std::size_t>(out.rows())),
-      out);
-  statistics_.standardization.Apply(out);
+  const std::span<const Index> rows =
+      std::span(rows_).subspan(static_cast<std::size_t>(trainer_.first_row()), static_cast<std::size_t>(out.rows()));
+  const MutableMatrix values(out.data(), out.rows(), data_.visible(), out.stride());
+  data_.Read(rows, values);
+  statistics_.standardization.Apply(values);
+  for (Index r = 0; r < out.rows() && !classes_.empty(); ++r) {
+    SetLabel(trainer_.model(), out.row(r), labels_[static_cast<std::size_t>(rows[static_cast<std::size_t>(r)])]);
+  }
 }
 
 ModelFile DataTrainer::File() const {
@@ -78,7 +98,8 @@ ModelFile DataTrainer::File() const {
            {"data", data_.source()},
            {"seed", std::to_string(seed_)},
            {"updates", std::to_string(trainer_.updates())},
-           {"config", ConfigText(config_)}}};
+           {"config", ConfigText(config_)}},
+          classes_};
 }
 
 }  // namespace grbm

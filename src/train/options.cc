@@ -42,6 +42,9 @@ std::vector<Field> ModelOptions::Fields() {
        "variance of every visible unit at the start",
        {.min = 0, .min_open = true}},
       {"variance_floor", &variance_floor, "variances are kept at or above this", {.min = 0, .min_open = true}},
+      {"labels", &labels,
+       "the classes of the data are units of the model, too, so that it can be sampled given a class, and classify: "
+       "data need labels (data.label)"},
   };
 }
 
@@ -72,6 +75,10 @@ std::vector<Field> TrainOptions::Fields() {
        "that fall "
        "by this factor with each update back: at 0.999 about the last 1,000; 0: the last parameters",
        below_one, "0.999"},
+      {"discriminative", &discriminative,
+       "labels: weight of the gradient of -log p(y | v) beside that of the likelihood; 0: none. For hidden = "
+       "\"probability\", at temperature 1",
+       natural, "1"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,

@@ -45,13 +45,14 @@ Trainer::Setup SetupOf(const Case& c) {
   return setup;
 }
 
-// Row r of an update's batch is the same whoever reads it.
-void ReadRows(std::uint64_t update, Index first, MutableMatrix out) {
+// Row r of an update's batch is the same whoever reads it. Of label units the last `labels`, one is 1.
+void ReadRows(std::uint64_t update, Index first, Index labels, MutableMatrix out) {
   const Stream stream(3, Purpose::kBatches);
   for (Index r = 0; r < out.rows(); ++r) {
     for (Index i = 0; i < out.cols(); ++i) {
       out(r, i) = stream.Normal(update, static_cast<std::uint32_t>(first + r), i) + (i % 2 == 0 ? 1.0f : -1.0f);
     }
+    for (Index k = 0; k < labels; ++k) out(r, out.cols() - 1 - k) = (first + r) % labels == k ? 1.0f : 0.0f;
   }
 }
 
@@ -68,7 +69,9 @@ Outcome TrainOn(const Case& c, Ranks* ranks, int threads, int updates, const Tra
   ThreadPool pool(threads);
   Trainer* self = nullptr;
   Trainer trainer(
-      setup, [&](std::uint64_t update, MutableMatrix out) { ReadRows(update, self->first_row(), out); }, pool);
+      setup,
+      [&](std::uint64_t update, MutableMatrix out) { ReadRows(update, self->first_row(), setup.label_units, out); },
+      pool);
   self = &trainer;
   if (start != nullptr) trainer.Restore(*start);
   Outcome outcome;
@@ -151,6 +154,21 @@ const Case kCases[] = {
        s.train.centred = true;
        s.train.momentum = 0.5;
      }},
+    {"labels", 47, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kPcd,
+     [](Trainer::Setup& s) {
+       s.label_units = 10;
+       s.train.hidden = HiddenKind::kProbability;
+       s.train.visible = VisibleKind::kMean;
+       s.train.discriminative = 0.7;
+       s.noise = 0.5;
+     }},
+    {"small_labels", 5, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kPcd,
+     [](Trainer::Setup& s) {
+       s.label_units = 2;
+       s.train.discriminative = 0.7;
+     }},
+    {"labels_joint", 47, 900, 70, Method::kGibbsLangevin, Adjust::kMetropolis, Algorithm::kPcd,
+     [](Trainer::Setup& s) { s.label_units = 10; }},
     // One visible panel and one piece: all ranks but one are idle.
     {"one_piece", 16, 2100, 20, Method::kGibbs, Adjust::kNone, Algorithm::kPcd},
 };

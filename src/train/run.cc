@@ -177,7 +177,15 @@ std::optional<ModelFile> Run::Init() const {
 void Run::LoadCurves() {
   if (config_.evaluate.every_steps == 0) return;
   held_out_ = LoadHeldOut(config_.data, pool_);
-  curves_.emplace(config_.evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
+  EvaluateOptions evaluate = config_.evaluate;
+  if (config_.model.labels) {
+    if (evaluate.metrics.empty()) evaluate.metrics = "quick";
+    if (evaluate.metrics != "quick") {
+      throw ConfigError(
+          fmt::format("evaluate: metrics = \"{}\": with model.labels allowed is \"quick\"", evaluate.metrics));
+    }
+  }
+  curves_.emplace(evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
 }
 
 // Nothing in the folder is of later updates.

@@ -8,6 +8,7 @@
 #include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/core/version.h"
+#include "grbm/data/classes.h"
 #include "grbm/data/fingerprint.h"
 #include "grbm/data/options.h"
 #include "grbm/model/backend.h"
@@ -205,6 +206,9 @@ std::string InitContents(const RunRequest& request) {
 RunOrigin OriginOf(const RunRequest& request, const Dataset& data, const Dataset* held_out, const std::string& init) {
   Hash data_hash;
   data_hash.Add(Fingerprint(data));
+  for (std::size_t r = 0; request.config.model.labels && r < data.labels().size(); ++r) {
+    data_hash.Add(LabelName(data.names(), data.labels()[r]));
+  }
   if (held_out != nullptr) data_hash.Add(Fingerprint(*held_out));
   return {data_hash.text(), SettingsDigest(request, init)};
 }

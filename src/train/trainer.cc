@@ -37,7 +37,19 @@ void CheckSetup(const Trainer::Setup& setup) {
     RequireMeans(setup.sampler,
                  FindSampler(setup.sampler.method).marginal || setup.train.hidden == HiddenKind::kProbability);
   }
-  const auto units = static_cast<std::size_t>(setup.visible);
+  if (setup.train.discriminative > 0) {
+    const bool probability =
+        FindSampler(setup.sampler.method).marginal || setup.train.hidden == HiddenKind::kProbability;
+    const char* const wanted = setup.label_units == 0           ? "model.labels = true"
+                               : !probability                   ? "train.hidden = \"probability\""
+                               : setup.sampler.temperature != 1 ? "sampler.temperature = 1"
+                                                                : nullptr;
+    if (wanted != nullptr) {
+      throw ConfigError(fmt::format("train: discriminative = {}: it is known with {}: set it, or discriminative = 0",
+                                    setup.train.discriminative, wanted));
+    }
+  }
+  const auto units = static_cast<std::size_t>(setup.visible - setup.label_units);
   if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
     throw ConfigError("train: unit_scale = \"data\": the data's mean and deviation of every visible unit are needed");
   }
@@ -77,20 +89,21 @@ std::vector<float> UnitScales(const Trainer::Setup& setup) {
   std::vector<float> scales;
   if (setup.train.unit_scale == UnitScale::kSame) return scales;
   for (const float deviation : setup.deviation) scales.push_back(std::min(1.0f, deviation));
+  scales.resize(static_cast<std::size_t>(setup.visible), 1.0f);  // of labels
   return scales;
 }
 
 Model StartOf(const Trainer::Setup& setup) {
   const ModelOptions& options = setup.model;
-  Model model =
-      Model::Initial(setup.visible, options.hidden, setup.seed, options.initial_variance, options.variance_floor);
+  Model model = Model::Initial(setup.visible, options.hidden, setup.seed, options.initial_variance,
+                               options.variance_floor, setup.label_units);
   const std::vector<float> scales = UnitScales(setup);
   if (scales.empty() && !setup.start) return model;
   Parameters p = model.parameters();
   for (std::size_t i = 0; i < scales.size(); ++i) {
     for (float& w : p.W.row(static_cast<Index>(i))) w *= scales[i];
-    p.mu[i] = setup.mean[i];
   }
+  if (!scales.empty()) std::ranges::copy(setup.mean, p.mu.begin());
   if (setup.start) {
     const auto given = setup.start->Tensors();
     const auto fresh = p.Tensors();
@@ -98,7 +111,7 @@ Model StartOf(const Trainer::Setup& setup) {
       for (Index k = 0; k < given[t].lines(); ++k) std::ranges::copy(given[t].line(k), fresh[t].line(k).begin());
     }
   }
-  return Model(std::move(p), options.variance_floor);
+  return Model(std::move(p), options.variance_floor, setup.label_units);
 }
 
 std::string Advice(const TrainOptions& train) {
@@ -164,7 +177,7 @@ UpdateMetrics Trainer::Update(bool report) {
   if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
   if (train.centred) UncentreStep(model_, *offsets, gradient, pool_);
   try {
-    Model next(std::move(gradient), setup_.model.variance_floor);
+    Model next(std::move(gradient), setup_.model.variance_floor, setup_.label_units);
     if (std::ranges::max(next.variance()) > kRunaway * setup_.model.initial_variance) {
       diverged(fmt::format("the variance of a visible unit reached {:.3g}", std::ranges::max(next.variance())));
     }
@@ -179,12 +192,15 @@ UpdateMetrics Trainer::Update(bool report) {
     MoveAverage(*average_, model_.parameters(), train.average, updates_, pool_);
   }
   metrics.mean_variance = model_.mean_variance();
-  metrics.min_log_var = std::ranges::min(model_.log_var());
-  metrics.max_log_var = std::ranges::max(model_.log_var());
+  const auto log_var = model_.log_var().first(static_cast<std::size_t>(model_.gaussian_units()));
+  metrics.min_log_var = std::ranges::min(log_var);
+  metrics.max_log_var = std::ranges::max(log_var);
   return metrics;
 }
 
-Model Trainer::Result() const { return average_ ? Model(*average_, setup_.model.variance_floor) : model_; }
+Model Trainer::Result() const {
+  return average_ ? Model(*average_, setup_.model.variance_floor, setup_.label_units) : model_;
+}
 
 TrainState Trainer::State() const {
   return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_, average_};
@@ -216,7 +232,7 @@ void Trainer::Restore(TrainState state) {
   if (setup_.train.average > 0 && state.updates > 0 && !(state.average && fits(*state.average))) {
     throw DataError("checkpoint: no averages of the parameters, but the settings ask for them (train.average)");
   }
-  model_ = Model(std::move(state.parameters), setup_.model.variance_floor);
+  model_ = Model(std::move(state.parameters), setup_.model.variance_floor, setup_.label_units);
   optimizer_.moments() = std::move(state.moments);
   optimizer_.set_steps(state.updates);
   contrastive_.set_chains(std::move(state.chains));

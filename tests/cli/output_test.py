@@ -25,7 +25,7 @@ class Results(ProgramTest):
         data = ["--data", "gmm-iso", "--split", "train"]
         yield from [[], ["--help"], ["--version"], ["completion", "bash"], ["completion", "zsh"], ["presets"],
                     ["presets", "mnist"], ["presets", "--json"]]
-        for name in ["train", "sample", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data",
+        for name in ["train", "sample", "classify", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data",
                      "presets", "convert", "bench", "reproduce", "search", "report", "dashboard", "completion"]:
             yield [name, "--help"]
         yield from [["data", "get", "--help"], ["data", "info", "--help"], ["data", "info", "gmm-iso"]]

@@ -191,6 +191,34 @@ INSTANTIATE_TEST_SUITE_P(Exact, Stationarity, ::testing::ValuesIn(ExactSettings(
 INSTANTIATE_TEST_SUITE_P(Tempered, Stationarity, ::testing::ValuesIn(TemperedSettings()), kName);
 INSTANTIATE_TEST_SUITE_P(Proposals, Stationarity, ::testing::ValuesIn(ProposalSettings()), kName);
 
+// Labels: three Gaussian units beside a class of three. All 65 moments of (v, y, h), twice.
+class Labelled : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(Labelled, OneStepKeepsTheExactLaw) {
+  const Setting& setting = GetParam();
+  const Model model = testing::LabelledModel(3, 3, 4, 12, 0.8);
+  const ExactModel law(model.Tempered(setting.options.temperature));
+  const Outcome outcome = StepFromExactDraws(model, law, setting, setting.chains_at_once == 1 ? 30000 : 150000);
+  const Worst worst = CompareWithLaw(outcome, law);
+  EXPECT_LT(worst.z, kBound) << worst.where;
+  for (Index i = 0; i < 6; ++i) EXPECT_LT(VisibleCorrelation(outcome.before, outcome.after, i), 0.9) << i;
+}
+
+std::vector<Setting> LabelledSettings() {
+  std::vector<Setting> settings;
+  for (const char* const name :
+       {"gibbs_64chains", "gibbs_1chain", "partial_half_64chains", "langevin_unit_0_5_64chains",
+        "langevin_mean_0_4_1chain", "joint_unit_0_7_K3_64chains", "joint_mean_0_5_K2_1chain",
+        "conditional_unit_0_7_K3_64chains", "conditional_mean_0_5_K2_1chain"}) {
+    for (const Setting& setting : ExactSettings()) {
+      if (setting.name == name) settings.push_back(setting);
+    }
+  }
+  for (const Setting& setting : TemperedSettings()) settings.push_back(setting);
+  return settings;
+}
+INSTANTIATE_TEST_SUITE_P(Exact, Labelled, ::testing::ValuesIn(LabelledSettings()), kName);
+
 // The test can fail: without adjustment a large step changes the law, and so does the paper's tempered v with h at 1.
 TEST(StationarityTest, SeesUnadjustedBias) {
   const Model model = SmallModel();

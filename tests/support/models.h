@@ -36,6 +36,13 @@ inline Model RandomModel(Index visible, Index hidden, std::uint64_t seed, double
   return Model(std::move(p));
 }
 
+// The same with units of labels behind the others, whose variances are 1.
+inline Model LabelledModel(Index gaussian, Index labels, Index hidden, std::uint64_t seed, double scale = 1.0) {
+  Parameters p = RandomModel(gaussian + labels, hidden, seed, scale).parameters();
+  for (Index k = 0; k < labels; ++k) p.log_var[static_cast<std::size_t>(gaussian + k)] = 0;
+  return Model(std::move(p), Model::kDefaultVarianceFloor, labels);
+}
+
 // The same with b such that p(h) = p(1 - h): modes come in pairs of equal weight, the further apart the larger W.
 //   b_j = -Σ_i W_ij (μ_i + ½ Σ_k W_ik) / σ_i²
 inline Model BalancedModel(Index visible, Index hidden, std::uint64_t seed, double scale) {

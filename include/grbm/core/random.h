@@ -29,6 +29,8 @@ enum class Purpose : std::uint8_t {
   kRestart = 9,
   kResample = 10,
   kNoise = 11,
+  kInitialLabel = 12,
+  kLabel = 13,
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,

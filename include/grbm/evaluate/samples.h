@@ -22,6 +22,9 @@ Final ShownFinal(const ModelFile& file, const SamplerOptions& options);
 // Throws NumericError, which says what is likely wrong, where a value is not finite. `what` the rows are opens it.
 void CheckFinite(const ModelFile& file, ConstMatrix rows, std::string_view what);
 
+// States of all visible units as rows of the data's own units: without labels.
+Matrix InOwnUnits(const ModelFile& file, Matrix states);
+
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
@@ -34,7 +37,7 @@ SamplerOptions JudgedSampler(const ModelFile& file);
 // Values of pixels end at 0 and 255, and so do the values of samples that are compared with them.
 void ClipToData(const ModelFile& file, MutableMatrix rows);
 
-// From noise: count × visible, in the data's own units, clipped. Sample number first + row is a function of the seed and
+// From noise: count × Gaussian units, in the data's own units, clipped. Sample number first + row is a function of the seed and
 // its number. As they are judged, and as they are shown.
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
                    const EvaluationProgress& progress = {}, std::uint32_t first = 0);

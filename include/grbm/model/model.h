@@ -18,19 +18,24 @@ class PackedWeights;
 
 // A model is its parameters, checked: shapes fit, every number is finite, and log_var is at least
 // log(variance_floor).
+//
+// The last `label_units` of the visible units are the classes of a label, of which one is 1 and the others are 0. Their μ
+// is the classes' bias, and their variance is 1: it is no parameter, and has no floor.                  [math.md (70)]
 class Model {
  public:
   static constexpr double kDefaultVarianceFloor = 1e-8;
 
   // Throws DataError that names the parameter and the place where one is not as it should be. Variances below the
   // floor are raised to it.
-  explicit Model(Parameters parameters, double variance_floor = kDefaultVarianceFloor);
+  explicit Model(Parameters parameters, double variance_floor = kDefaultVarianceFloor, Index label_units = 0);
 
   // The start of training: W ~ N(0, initial_variance / (visible + hidden)), biases 0.                  [math.md (30)]
   static Model Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance = 1.0,
-                       double variance_floor = kDefaultVarianceFloor);
+                       double variance_floor = kDefaultVarianceFloor, Index label_units = 0);
 
-  Index visible() const { return parameters_.W.rows(); }
+  Index visible() const { return parameters_.W.rows(); }  // label units among them
+  Index label_units() const { return label_units_; }
+  Index gaussian_units() const { return visible() - label_units_; }
   Index hidden() const { return parameters_.W.cols(); }
 
   const Parameters& parameters() const { return parameters_; }
@@ -40,7 +45,7 @@ class Model {
   std::span<const float> log_var() const { return parameters_.log_var; }
   double variance_floor() const { return variance_floor_; }
 
-  // σ², 1/σ² and their mean, computed once.
+  // σ², 1/σ² and, of the Gaussian units, the mean of σ²: computed once.
   std::span<const float> variance() const { return variance_; }
   std::span<const float> inverse_variance() const { return inverse_variance_; }
   double mean_variance() const { return mean_variance_; }
@@ -58,6 +63,7 @@ class Model {
  private:
   Parameters parameters_;
   double variance_floor_;
+  Index label_units_;
   std::vector<float> variance_;
   std::vector<float> inverse_variance_;
   double mean_variance_ = 0;

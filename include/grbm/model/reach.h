@@ -14,7 +14,7 @@ namespace grbm {
 void CheckReach(const Model& model, std::span<const double> largest, std::string_view where);
 // The same for chains from noise at a temperature.
 void CheckReach(const Model& model, double temperature, std::string_view where);
-// The same for data, rows × visible, in the model's units.
+// The same for data in the model's units: rows × visible, with or without labels.
 void CheckReach(const Model& model, ConstMatrix data, std::string_view where);
 
 }  // namespace grbm

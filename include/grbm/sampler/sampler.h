@@ -27,7 +27,7 @@ struct Chains {
   Index count() const { return visible.rows(); }
 };
 
-// v ~ N(0, 1), h ~ p(h | v) at a temperature: where generation and training from noise begin.
+// v ~ N(0, 1), labels alike, h ~ p(h | v) at a temperature: where generation and training from noise begin.
 Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0,
                    std::uint64_t step = 0, double hidden_temperature = 1);
 // v as given, h as above.
@@ -115,7 +115,7 @@ class Sampler {
 };
 
 // What to show of a state as Final::kMean: μ + W h or, with options.final_steps, v after so many steps to
-// μ + W p(h | v); `after_step` may change v after each.                                                [math.md (48)]
+// μ + W p(h | v); `after_step` may change v after each. Labels stay.                                   [math.md (48)]
 Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
                  ThreadPool& pool, const std::function<void(Matrix&)>& after_step = {});
 // What to show of the last state, as options.final says: the mean, or v. A model alone does not know of images: here

@@ -3,6 +3,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "grbm/data/image_shape.h"
 #include "grbm/data/standardization.h"
@@ -19,6 +21,7 @@ struct ModelFile {
   Standardization standardization = {};
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
+  std::vector<std::string> classes = {};  // what each label unit of the model stands for
 
   // The law that likelihoods and densities are of, whatever samples are drawn by.                      [math.md (54)]
   VisibleLaw law() const;
@@ -26,6 +29,9 @@ struct ModelFile {
   SamplerOptions generation() const;
   // The highest temperature of the law and of what samples are drawn by.
   double hottest() const;
+  // The model given one of its classes, which is one without labels. Throws ConfigError, opened by `where`, for a name that is
+  // none of them.                                                                                      [math.md (73)]
+  ModelFile Given(std::string_view name, std::string_view where) const;
 
   // Whether the model's data were pixels, of 8 or 16 bits: numbers from 0 to 255.
   bool is_pixels() const {

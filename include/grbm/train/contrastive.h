@@ -17,6 +17,7 @@ namespace grbm {
 
 class Engine;
 class BatchSplit;
+class DiscriminativeSums;
 class StateSums;
 struct Exchanged;
 struct GradientScale;
@@ -45,7 +46,8 @@ class Contrastive {
   ~Contrastive();
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
-  // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood.
+  // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood; with
+  // options.discriminative, and so much of the gradient of -log p(y | v) of the labels.
   // data: rows × visible, in the model's units; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
   // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
@@ -89,7 +91,8 @@ class Contrastive {
   Law law_;
   std::unique_ptr<BatchSplit> split_;  // of the batch
   std::unique_ptr<Engine> data_;
-  std::vector<std::unique_ptr<StateSums>> data_sums_;  // of this rank's pieces
+  std::vector<std::unique_ptr<StateSums>> data_sums_;            // of this rank's pieces
+  std::vector<std::unique_ptr<DiscriminativeSums>> label_sums_;  // of the same pieces, where they are wanted
   std::vector<std::unique_ptr<Crew>> crews_;
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place

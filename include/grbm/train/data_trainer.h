@@ -46,11 +46,15 @@ class DataTrainer {
   ModelFile File() const;
 
  private:
+  // Throws DataError where a model that starts from `init` could not be one of the data.
+  void CheckInit(const ModelFile& init) const;
   Trainer::Setup MakeSetup(const SamplerHooks& hooks, const std::optional<ModelFile>& init, Ranks* ranks) const;
   void Read(std::uint64_t update, MutableMatrix out);
 
   Config config_;
   Dataset data_;
+  std::vector<std::string> classes_;  // of the labels, where the model has them
+  std::vector<Index> labels_;         // the class of each row
   std::uint64_t seed_;
   DataStatistics statistics_;
   BatchStream batches_;

@@ -14,6 +14,7 @@ struct ModelOptions {
   std::int64_t hidden = 256;
   double initial_variance = 1.0;
   double variance_floor = Model::kDefaultVarianceFloor;
+  bool labels = false;
 
   std::vector<Field> Fields();
   bool operator==(const ModelOptions&) const = default;
@@ -49,6 +50,7 @@ struct TrainOptions {
   ByParameter rate = SameForAll(1);  // times learning_rate
   ByParameter decay = {1};           // times weight_decay: W alone
   ByParameter clip = SameForAll(0);  // as clip_norm, of one parameter
+  double discriminative = 0;
   std::int64_t burn_in = 0;
   double start_temperature = 1;
   HiddenKind hidden = HiddenKind::kSample;

@@ -53,7 +53,7 @@ class Trainer {
     Index visible = 0;
     std::uint64_t rows = 0;  // of the data set: an epoch
     double noise = 0;        // the variance of what is added to the data
-    // Of the data, by visible unit, for UnitScale::kData.
+    // Of the data, by Gaussian unit, for UnitScale::kData.
     std::vector<float> mean = {};
     std::vector<float> deviation = {};
     SamplerHooks hooks = {};  // of the chains; what before_step throws ends Update()
@@ -61,6 +61,8 @@ class Trainer {
     std::optional<Parameters> start = {};
     // Whoever else trains this model, a part of each batch for each; nullptr: nobody. They must outlive the trainer.
     Ranks* ranks = nullptr;
+    // So many of the visible units, the last: each row has one of them 1, and the others 0.
+    Index label_units = 0;
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
