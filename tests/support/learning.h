@@ -46,6 +46,14 @@ void ForParameters(P& p, const Use& use) {
   }
 }
 
+template <typename Use>
+void ForParameters(const ExactGradient& gradient, const Use& use) {
+  for (const double x : gradient.W.values()) use(x);
+  for (const auto* const values : {&gradient.b, &gradient.mu, &gradient.log_var}) {
+    for (const double x : *values) use(x);
+  }
+}
+
 template <typename P>
 std::vector<double> Values(const P& p) {
   std::vector<double> values;
