@@ -1,9 +1,11 @@
 // grbm encode: the binary codes of data.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "grbm/core/npz.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/law.h"
 #include "numbers.h"
 #include "output.h"
@@ -20,20 +22,39 @@ struct Arguments {
   std::string out;
 };
 
+// p(h = 1 | v): with labels, the mean over the classes of p(h = 1 | v, y).
+Matrix Probabilities(const ModelFile& file, const Matrix& values, double temperature, ThreadPool& pool) {
+  if (file.classes.empty()) return HiddenProbabilities(file.model, values, pool, temperature);
+  const VisibleLaw law = file.law();
+  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, values, pool, law.temperature);
+  Matrix states = WithRoomForLabels(file.model, values);
+  Matrix mean(values.rows(), file.model.hidden());
+  for (Index k = 0; k < logs.cols(); ++k) {
+    for (Index r = 0; r < states.rows(); ++r) SetLabel(file.model, states.row(r), k);
+    const Matrix p = HiddenProbabilities(file.model, states, pool, temperature);
+    for (Index r = 0; r < mean.rows(); ++r) {
+      const auto share = static_cast<float>(std::exp(logs(r, k)));
+      for (Index j = 0; j < mean.cols(); ++j) mean(r, j) += share * p(r, j);
+    }
+  }
+  return mean;
+}
+
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv"});
-  const ModelFile file = OpenModel(a.model);
+  const ModelFile file = OpenModel(a.model, {}, OfLabels::kTake);
   const Matrix data = ReadRows(file, a.data, a.count).values;
   ThreadPool pool(common.threads);
   const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;
   if (a.probabilities) {
-    const Matrix p = HiddenProbabilities(file.model, data, pool, temperature);
+    const Matrix p = Probabilities(file, data, temperature, pool);
     for (const float x : p.values()) activity += double{x};
     WriteRows(a.out, p);
   } else {
     const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
-    const BitMatrix h = SampleHidden(file.model, data, draw, pool, temperature);
+    const BitMatrix h =
+        SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool), draw, pool, temperature);
     std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
     for (Index r = 0; r < h.rows(); ++r) {
       for (Index j = 0; j < h.units(); ++j) {

@@ -11,8 +11,9 @@
 #include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/core/npz.h"
+#include "grbm/core/random.h"
 #include "grbm/evaluate/samples.h"
-#include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
 #include "grbm/report/image.h"
 #include "grbm/report/samples.h"
@@ -247,6 +248,19 @@ DataRows ReadRows(const ModelFile& file, const DataArguments& given, Index limit
   DataRows rows = ReadGiven(file, given, limit);
   rows.values = InModelUnits(file, std::move(rows.values), given.source);
   return rows;
+}
+
+Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool) {
+  if (file.classes.empty()) return values;
+  const VisibleLaw law = file.law();
+  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, values, pool, law.temperature);
+  Matrix states = WithRoomForLabels(file.model, values);
+  const Stream stream(seed, Purpose::kLabel);
+  for (Index r = 0; r < states.rows(); ++r) {
+    const double uniform = stream.UniformDouble(0, static_cast<std::uint32_t>(r));
+    SetLabel(file.model, states.row(r), PickLabel(logs.row(r), uniform));
+  }
+  return states;
 }
 
 void AddSet(Command command, std::vector<std::string>& assignments) {

@@ -9,6 +9,7 @@
 #include "grbm/data/options.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/inpaint.h"
 #include "grbm/sampler/law.h"
 #include "numbers.h"
@@ -59,14 +60,15 @@ void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& res
 
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
-  const ModelFile file = OpenModel(a.model);
+  const ModelFile file = OpenModel(a.model, {}, OfLabels::kTake);
   CheckImages(a.out, file);
   const auto [originals, names, labels] = ReadGiven(file, a.data, a.count);
   const Matrix data = InModelUnits(file, originals, a.data.source);
   ThreadPool pool(common.threads);
   const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
-  const BitMatrix h = SampleHidden(file.model, data, draw, pool, LawOf(file.sampler).hidden_temperature());
-  const Matrix mean = VisibleMean(file.model, h, pool);
+  const BitMatrix h = SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool), draw, pool,
+                                   LawOf(file.sampler).hidden_temperature());
+  const Matrix mean = WithoutLabels(file.model, VisibleMean(file.model, h, pool));
   Matrix results = mean;
   file.standardization.Invert(results);
   WriteBack(file, originals, results, names, a.out);
