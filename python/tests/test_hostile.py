@@ -288,3 +288,14 @@ def test_one_checkpoint_does_not_change_how_others_are_read(tmp_path):
         _read(poison, values, tmp_path)
     _read(b"ctorch._utils\n_rebuild_tensor_v2\n}X\x05\x00\x00\x00namesK\x01sb", values, tmp_path)
     assert np.array_equal(_read(_tensor(_storage(4), 0, (4,), (1,)), values, tmp_path), values)
+
+
+def test_models_with_labels_are_left_to_the_program(tmp_path):
+    with pytest.raises(ValueError, match="model: labels = true: from Python allowed is false"):
+        grbm.train("gmm-iso", settings={"model.labels": True}, progress=False)
+    path = tmp_path / "labelled.npz"
+    values = {"W": np.zeros((4, 3)), "b": np.zeros(3), "mu": np.zeros(4), "log_var": np.zeros(4)}
+    metadata = b'{"format": "grbm-model", "classes": "[\\"a\\", \\"b\\"]"}'
+    np.savez(path, metadata=np.frombuffer(metadata, np.uint8), **{k: v.astype(np.float32) for k, v in values.items()})
+    with pytest.raises(ValueError, match="a model with labels, here allowed given one: 'grbm convert .* --label a'"):
+        grbm.Model.load(path)
