@@ -12,6 +12,7 @@
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/evaluate/samples.h"
+#include "job.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -38,13 +39,13 @@ struct Arguments {
 };
 
 // A model or rows, and the data, whose options are set.
-EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPool& pool) {
+EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPool& pool, const Ranks& ranks) {
   if (a.model.empty() == a.given.empty()) {
     throw ConfigError("evaluate: what is to be judged is needed, once: MODEL, or --given FILE");
   }
   if (a.given.empty()) {
     EvaluationRequest request{OpenModel(a.model, a.assignments, OfLabels::kTake), {}};
-    WarnUnstable(request.file);
+    if (ranks.rank() == 0) WarnUnstable(request.file);
     options = GivenData(request.file, a.data);
     request.data = LoadDataset(options, pool);
     return request;
@@ -61,9 +62,10 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
 }
 
 int EvaluateModel(const Arguments& a, const Common& common) {
-  ThreadPool pool(common.threads);
+  Ranks& ranks = JoinJob();
+  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
   DataOptions options;
-  EvaluationRequest request = OpenSubject(a, options, pool);
+  EvaluationRequest request = OpenSubject(a, options, pool, ranks);
   if (!a.held_out.empty()) {
     DataOptions held_out = options;
     held_out.subset = 0;
@@ -83,11 +85,13 @@ int EvaluateModel(const Arguments& a, const Common& common) {
   request.classifier = a.classifier.empty() ? BuiltInClassifier(options) : a.classifier;
   if (!a.inception.empty()) request.cache_dir = DefaultCacheDir();
   request.seed = common.seed;
+  request.ranks = &ranks;
 
-  Bars bars(common.quiet || common.json);
+  Bars bars(common.quiet || common.json || ranks.rank() > 0);
   Evaluation evaluation(std::move(request), pool,
                         [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });
   const std::vector<MetricScores> metrics = Evaluate(evaluation, SplitList(a.metrics));
+  if (ranks.rank() > 0) return 0;
   const Model& model = evaluation.file().model;
   const double temperature = evaluation.file().sampler.temperature;
   if (common.json) {
@@ -157,8 +161,13 @@ void AddEvaluate(Command app, Common& common, Action& action) {
   AddSet(command, a->assignments);
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
-  command.SetFooter("Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick");
-  command.SetCallback([=, &common, &action] { action = [=, &common] { return EvaluateModel(*a, common); }; });
+  command.SetFooter(
+      "Example: grbm evaluate run/model.safetensors --data mnist --metrics likelihood,quick\n"
+      "On many machines: mpirun -n 4 grbm evaluate run --data mnist --metrics fid (docs/scaling.md)");
+  command.SetCallback([=, &common, &action] {
+    common.shared = true;
+    action = [=, &common] { return EvaluateModel(*a, common); };
+  });
 }
 
 }  // namespace grbm::app

@@ -10,6 +10,7 @@
 
 #include "core/json.h"
 #include "grbm/core/file.h"
+#include "job.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -107,7 +108,9 @@ int DryRun(const std::vector<PlannedCell>& cells, const Common& common) {
 }
 
 int Reproduce(Arguments a, const Common& common) {
-  if (a.list) return List(common);
+  const Ranks& ranks = JoinJob();
+  const bool first_rank = ranks.rank() == 0;
+  if (a.list) return first_rank ? List(common) : 0;
   if (a.name.empty()) throw ConfigError("reproduce: say what: 'grbm reproduce --list' lists the names");
   a.options.scale = ParseScale(a.scale);
   a.options.seed = common.seed;
@@ -116,16 +119,18 @@ int Reproduce(Arguments a, const Common& common) {
     throw IoError(fmt::format("--out {}: this is a file: give a folder", a.options.out));
   }
   const std::vector<PlannedCell> cells = PlanCells(experiments, a.options);
-  if (a.dry_run) return DryRun(cells, common);
-  ThreadPool pool(common.threads);
+  if (a.dry_run) return first_rank ? DryRun(cells, common) : 0;
+  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
   if (!a.render) {
     CatchInterrupts();
-    ShowCells show(common.quiet || common.json);
-    if (!RunCells(cells, a.options, pool, show)) {
-      Tell("grbm: stopped in {}; to go on, give the same command again: finished cells are kept\n", show.place);
+    ShowCells show(common.quiet || common.json || !first_rank);
+    if (!RunCells(cells, a.options, pool, show, ranks)) {
+      if (first_rank)
+        Tell("grbm: stopped in {}; to go on, give the same command again: finished cells are kept\n", show.place);
       return 130;
     }
   }
+  if (!first_rank) return 0;
   std::vector<std::pair<std::string, Result>> results;
   for (const Experiment* experiment : experiments) {
     results.emplace_back(std::string(experiment->name), RenderPage(*experiment, a.options, pool));
@@ -161,8 +166,13 @@ void AddReproduce(Command app, Common& common, Action& action) {
       .SetEnvironment("GRBM_INCEPTION");
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
-  command.SetFooter("Example: grbm reproduce gmm --scale small");
-  command.SetCallback([=, &common, &action] { action = [=, &common] { return Reproduce(*a, common); }; });
+  command.SetFooter(
+      "Example: grbm reproduce gmm --scale small\n"
+      "On many machines, a cell on each: mpirun -n 4 grbm reproduce gmm --scale small (docs/scaling.md)");
+  command.SetCallback([=, &common, &action] {
+    common.shared = true;
+    action = [=, &common] { return Reproduce(*a, common); };
+  });
 }
 
 }  // namespace grbm::app

@@ -8,6 +8,7 @@
 #include "grbm/core/npz.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/sampler/sampler.h"
+#include "job.h"
 #include "numbers.h"
 #include "output.h"
 #include "progress.h"
@@ -62,21 +63,25 @@ void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool
   WriteNpy(path, MakeTensor("", {static_cast<Index>(frames.size()), frames[0].rows(), frames[0].cols()}, all));
 }
 
-// Every frame of chains from noise, in the data's own units; the last is of their end.
+// Every frame of chains from noise, in the data's own units; the last is of their end. Ranks have each a share of the chains, and
+// then all of them.
 std::vector<Matrix> DrawFrames(const ModelFile& file, const Arguments& a, std::int64_t every, std::uint32_t first,
-                               const Common& common, ThreadPool& pool) {
+                               const Common& common, ThreadPool& pool, Ranks& ranks) {
   const SamplerOptions options = ShownSampler(file);
   Sampler sampler(file.model, options, pool, OnUnstable::kAllow);
-  Chains chains = NoiseChains(file.model, a.count, common.seed, pool, first);
+  const RankShare share = ShareOfRank(ranks.rank(), ranks.count(), a.count);
+  Chains chains =
+      NoiseChains(file.model, share.count, common.seed, pool, first + static_cast<std::uint32_t>(share.first));
   std::vector<Matrix> frames;
   if (Ending(a.out) == ".gif") frames.push_back(InOwnUnits(file, chains.visible));  // it begins with the noise
   {
-    Frames observer(file, options, every, pool, common.quiet || common.json);
+    Frames observer(file, options, every, pool, common.quiet || common.json || ranks.rank() > 0);
     sampler.Run(chains, {.seed = common.seed}, &observer);
     std::ranges::move(observer.frames, std::back_inserter(frames));
   }
   Matrix last = InOwnUnits(file, FinalVisible(file.model, chains, options, pool));
   if (every == 0 || options.steps % every != 0) frames.push_back(std::move(last));
+  for (Matrix& frame : frames) frame = GatherRows(ranks, std::move(frame), a.count);
   for (const Matrix& frame : frames) CheckFinite(file, frame, "samples");
   return frames;
 }
@@ -92,6 +97,7 @@ void AddBelow(std::vector<Matrix>& frames, const std::vector<Matrix>& below) {
 }
 
 int Sample(const Arguments& a, const Common& common) {
+  Ranks& ranks = JoinJob();
   CheckOutput(a.out, {".png", ".npy", ".csv", ".gif"});
   if (a.every > 0 && Ending(a.out) == ".csv")
     throw ConfigError("--every: a table holds the last state alone: write an .npy file");
@@ -102,16 +108,16 @@ int Sample(const Arguments& a, const Common& common) {
   const SamplerOptions options = ShownSampler(file);
   const bool gif = Ending(a.out) == ".gif";
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
-  ThreadPool pool(common.threads);
-  WarnUnstable(file);
+  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
+  if (ranks.rank() == 0) WarnUnstable(file);
   const bool all = a.label == "all" && !file.classes.empty();
   std::vector<Matrix> frames;
   if (a.label.empty()) {
-    frames = DrawFrames(file, a, every, 0, common, pool);
+    frames = DrawFrames(file, a, every, 0, common, pool, ranks);
   } else {
     std::uint32_t first = 0;
     for (const std::string& name : all ? file.classes : std::vector<std::string>{a.label}) {
-      std::vector<Matrix> drawn = DrawFrames(file.Given(name, "--label " + name), a, every, first, common, pool);
+      std::vector<Matrix> drawn = DrawFrames(file.Given(name, "--label " + name), a, every, first, common, pool, ranks);
       if (frames.empty()) {
         frames = std::move(drawn);
       } else {
@@ -120,6 +126,7 @@ int Sample(const Arguments& a, const Common& common) {
       first += static_cast<std::uint32_t>(a.count);
     }
   }
+  if (ranks.rank() > 0) return 0;
 
   if (Ending(a.out) == ".npy" || Ending(a.out) == ".csv") {
     WriteArray(a.out, frames, a.every > 0);
@@ -156,8 +163,13 @@ void AddSample(Command app, Common& common, Action& action) {
       .Required();
   AddThreads(command, common.threads);
   AddSeed(command, common.seed);
-  command.SetFooter("Example: grbm sample run/model.safetensors -n 64 -o samples.png");
-  command.SetCallback([=, &common, &action] { action = [=, &common] { return Sample(*a, common); }; });
+  command.SetFooter(
+      "Example: grbm sample run/model.safetensors -n 64 -o samples.png\n"
+      "On many machines: mpirun -n 4 grbm sample run -n 50000 -o samples.npy (docs/scaling.md)");
+  command.SetCallback([=, &common, &action] {
+    common.shared = true;
+    action = [=, &common] { return Sample(*a, common); };
+  });
 }
 
 }  // namespace grbm::app

@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "core/json.h"
 #include "grbm/core/file.h"
+#include "job.h"
 #include "output.h"
 #include "progress.h"
 #include "signals.h"
@@ -127,27 +129,36 @@ int DryRun(const Search& search, const SearchPlan& plan, const Common& common) {
 }
 
 int RunTrials(Arguments a, const Common& common) {
-  const Search search = ParseSearch(ReadFile(a.file, {.max_bytes = 1 << 20}), a.file);
+  Ranks& ranks = JoinJob();
+  const bool first_rank = ranks.rank() == 0;
+  Search search = ParseSearch(ReadFile(a.file, {.max_bytes = 1 << 20}), a.file);
   if (a.out.empty()) a.out = "search/" + fs::path(a.file).stem().string();
-  CheckFolder(a.out);
+  if (first_rank) CheckFolder(a.out);
   SearchPlan plan;
   {
     ThreadPool pool(1);
     plan = PlanSearch(search, a.out, pool);
   }
-  if (a.dry_run) return DryRun(search, plan, common);
+  if (a.dry_run) return first_rank ? DryRun(search, plan, common) : 0;
+  if (const std::int64_t cores = ThreadsOfRank(); cores > 0 && search.options.at_once == 0) {
+    search.options.at_once = std::max<std::int64_t>(1, cores / search.options.threads);
+  }
   CatchInterrupts();
-  MakeFolder(a.out);
-  WriteFileAtomically(a.out + "/search.toml", search.text);
+  FromFirst(ranks, [&] {  // before others fill the folder
+    MakeFolder(a.out);
+    WriteFileAtomically(a.out + "/search.toml", search.text);
+    return std::string();
+  });
   std::optional<std::vector<TrialState>> states;
   {
-    ShowSearch show(search, plan, common.quiet || common.json);
-    states = RunSearch(search, plan, a.inception, show);
+    ShowSearch show(search, plan, common.quiet || common.json || !first_rank);
+    states = RunSearch(search, plan, a.inception, show, ranks);
   }
   if (!states) {
-    Tell("grbm: stopped; to go on, give the same command again: what is finished is kept\n");
+    if (first_rank) Tell("grbm: stopped; to go on, give the same command again: what is finished is kept\n");
     return 130;
   }
+  if (!first_rank) return 0;
   const std::string page = WriteSearchPage(search, plan, *states);
   if (common.json) {
     Print("{}\n", SearchJson(search, plan, *states));
@@ -180,8 +191,13 @@ void AddSearch(Command app, Common& common, Action& action) {
   command.AddFlag("--dry-run", a->dry_run, "Print the trials and what they cost; train nothing");
   command.AddOption("--inception", a->inception, "fid, kid: weights of the Inception network, see docs/inception.md")
       .SetEnvironment("GRBM_INCEPTION");
-  command.SetFooter("Example: grbm search rates.toml --out rates");
-  command.SetCallback([=, &common, &action] { action = [=, &common] { return RunTrials(*a, common); }; });
+  command.SetFooter(
+      "Example: grbm search rates.toml --out rates\n"
+      "On many machines: mpirun -n 4 grbm search rates.toml --out rates (docs/scaling.md)");
+  command.SetCallback([=, &common, &action] {
+    common.shared = true;
+    action = [=, &common] { return RunTrials(*a, common); };
+  });
 }
 
 }  // namespace grbm::app

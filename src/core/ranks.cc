@@ -24,4 +24,9 @@ void Broadcast(Ranks& ranks, std::string& text) {
   pass_on(std::span(text.data(), text.size()));
 }
 
+RankShare ShareOfRank(int rank, int ranks, Index count) {
+  const auto begin = [&](int r) { return count * r / ranks; };
+  return {begin(rank), begin(rank + 1) - begin(rank)};
+}
+
 }  // namespace grbm

@@ -195,14 +195,14 @@ GaussianBase FitBase(const Model& model, ConstMatrix data) {
 
 std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& base, std::span<const double> schedule,
                                        ConstMatrix start, std::uint64_t seed, ThreadPool& pool,
-                                       const EvaluationProgress& progress) {
+                                       const EvaluationProgress& progress, Index first) {
   GRBM_CHECK(schedule.size() >= 2);
   CheckVisible(model, start, "chains");
   const PackedWeights& weights = model.packed(pool);
   std::vector<Walk> walks;
-  for (Index first = 0; first < start.rows(); first += kChainsAtOnce) {
-    walks.emplace_back(model, weights, base, start.Rows(first, std::min(kChainsAtOnce, start.rows() - first)),
-                       static_cast<std::uint32_t>(first), seed);
+  for (Index row = 0; row < start.rows(); row += kChainsAtOnce) {
+    walks.emplace_back(model, weights, base, start.Rows(row, std::min(kChainsAtOnce, start.rows() - row)),
+                       static_cast<std::uint32_t>(first + row), seed);
   }
   const auto rungs = static_cast<Index>(schedule.size()) - 1;
   // Several rungs at a time, so that threads rarely wait for each other.
@@ -233,11 +233,20 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
   }
   const double base_log = base.LogPartition(model.hidden());
   const std::uint64_t seed = PartSeed(options.seed, Part::kAnneal);
-  const std::vector<double> weights =
-      AnnealedLogWeights(model, base, schedule, DrawBase(base, options.chains, seed, pool), seed, pool, progress);
+  const auto walk = [&](ConstMatrix start, std::uint64_t walk_seed) {
+    Ranks& ranks = options.ranks != nullptr ? *options.ranks : OneRank();
+    const BasicMatrix<double> all = RowsTogether<double>(ranks, start.rows(), 1, [&](Index first, Index count) {
+      BasicMatrix<double> own(count, 1);
+      std::ranges::copy(
+          AnnealedLogWeights(model, base, schedule, start.Rows(first, count), walk_seed, pool, progress, first),
+          own.values().begin());
+      return own;
+    });
+    return std::vector<double>(all.values().begin(), all.values().end());
+  };
+  const std::vector<double> weights = walk(DrawBase(base, options.chains, seed, pool), seed);
   std::ranges::reverse(schedule);
-  const std::vector<double> back =
-      AnnealedLogWeights(model, base, schedule, samples, PartSeed(options.seed, Part::kAnnealBack), pool, progress);
+  const std::vector<double> back = walk(samples, PartSeed(options.seed, Part::kAnnealBack));
 
   AisResult result;
   result.log_partition = LogMeanExp(weights);

@@ -75,7 +75,10 @@ const Matrix& Evaluation::samples() {
     samples_ = request_.given->Read(0, request_.samples);
     ClipToData(file(), *samples_);
   } else if (!samples_) {
-    samples_ = DrawSamples(file(), request_.samples, PartSeed(request_.seed, Part::kSamples), pool_, progress_);
+    samples_ = RowsTogether(ranks(), request_.samples, request_.data.visible(), [&](Index first, Index count) {
+      return DrawSamples(file(), count, PartSeed(request_.seed, Part::kSamples), pool_, progress_,
+                         static_cast<std::uint32_t>(first));
+    });
     CheckFinite(file(), *samples_, "samples");
   }
   return *samples_;
@@ -123,7 +126,7 @@ const FidResult& Evaluation::inception() {
     const ImageSource images = request_.given ? DataImages(*request_.given)
                                               : ModelImages(file(), PartSeed(request_.seed, Part::kSamples), pool_);
     inception_ = ComputeFid(Inception::Load(request_.inception), images, request_.data, options, request_.cache_dir,
-                            pool_, progress_);
+                            pool_, progress_, ranks());
   }
   return *inception_;
 }

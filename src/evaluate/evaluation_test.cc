@@ -14,6 +14,7 @@
 #include "grbm/model/exact.h"
 #include "grbm/model/quadrature.h"
 #include "support/models.h"
+#include "support/thread_ranks.h"
 
 namespace grbm {
 namespace {
@@ -237,6 +238,27 @@ TEST(Evaluate, WideBoundsAreGivenAsAnInterval) {
   }
   EXPECT_THAT(Find(results, "likelihood", "log_partition").note, HasSubstr("wider than its error bar"));
   EXPECT_THAT(Find(results, "likelihood", "log_partition_upper").note, HasSubstr("have not converged"));
+}
+
+// Annealing, the chains it goes back from, and samples.
+TEST(Evaluate, RanksFindTheSameNumbers) {
+  const auto evaluate = [](Ranks* ranks, int threads) {
+    ModelFile file{testing::BalancedModel(8, 22, 3, 1.5)};
+    file.sampler.method = Method::kGibbs;
+    file.sampler.steps = 5;
+    EvaluationRequest request{std::move(file), Dataset(testing::RandomVisible(200, 8, 1), {}, "noise")};
+    request.temperatures = 20;
+    request.chains = 37;
+    request.samples = 101;
+    request.ranks = ranks;
+    ThreadPool pool(threads);
+    Evaluation evaluation(std::move(request), pool);
+    return ScoresJson(Evaluate(evaluation, {"likelihood", "quick"}));
+  };
+  const std::string alone = evaluate(nullptr, 2);
+  for (const int count : {1, 2, 3}) {
+    testing::OnRanks(count, [&](Ranks& ranks) { EXPECT_EQ(evaluate(&ranks, 1), alone) << count; });
+  }
 }
 
 TEST(Evaluate, ProgressIsToldAndMistakesAreNamed) {

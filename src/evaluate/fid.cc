@@ -59,20 +59,21 @@ Sizes ChooseSizes(const FidOptions& o, Index rows) {
 // Features of images, block by block.
 class FeatureStream {
  public:
-  FeatureStream(const Inception& network, int tap, ThreadPool& pool, const EvaluationProgress& progress)
-      : network_(network), tap_(tap), pool_(pool), progress_(progress) {}
+  FeatureStream(const Inception& network, int tap, ThreadPool& pool, const EvaluationProgress& progress, Ranks& ranks)
+      : network_(network), tap_(tap), pool_(pool), progress_(progress), ranks_(ranks) {}
 
   // Moments of images first ... last - 1 of `total`. Those of which `keep` has a row are copied there.
   FeatureMoments Run(const ImageSource& source, std::string_view part, Index first, Index last, Index total,
                      MutableMatrix keep) {
     FeatureMoments moments(tap_);
-    for (Index at = first; at < last; at += kBlock) {
-      const Index count = std::min(kBlock, last - at);
-      Bytes images(count, source.shape.size());
-      source.read(at, images);
-      Matrix features(count, tap_);
-      network_.Features(images, source.shape, tap_, features, pool_);
-      moments.Add(features);
+    const Index at_once = kBlock * ranks_.count();
+    for (Index at = first; at < last; at += at_once) {
+      const Index count = std::min(at_once, last - at);
+      const Matrix features =
+          RowsTogether(ranks_, count, tap_, [&](Index own, Index rows) { return Compute(source, at + own, rows); });
+      for (Index row = 0; row < count; row += kBlock) {
+        moments.Add(features.view().Rows(row, std::min(kBlock, count - row)));
+      }
       if (const Index kept = std::min(count, keep.rows() - at); kept > 0) {
         CopyRows(features.view().Rows(0, kept), keep.Rows(at, kept));
       }
@@ -82,10 +83,19 @@ class FeatureStream {
   }
 
  private:
+  Matrix Compute(const ImageSource& source, Index first, Index count) {
+    Bytes images(count, source.shape.size());
+    source.read(first, images);
+    Matrix features(count, tap_);
+    network_.Features(images, source.shape, tap_, features, pool_);
+    return features;
+  }
+
   const Inception& network_;
   int tap_;
   ThreadPool& pool_;
   const EvaluationProgress& progress_;
+  Ranks& ranks_;
 };
 
 // The rows of the data that are the reference, in a fixed random order.
@@ -132,12 +142,18 @@ void WriteCache(const std::string& path, const Reference& reference, const std::
   WriteTensors(path, file);
 }
 
-// Nothing where there is no such file, or it is damaged.
-std::optional<Reference> ReadCache(const std::string& path, const Sizes& sizes) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) return {};
+// Nothing where there is no such file, or it is damaged. That of rank 0, for all.
+std::optional<Reference> ReadCache(const std::string& path, const Sizes& sizes, Ranks& ranks) {
+  const std::string contents = FromFirst(ranks, [&] {
+    try {
+      return ReadFile(path);
+    } catch (const IoError&) {
+      return std::string();
+    }
+  });
+  if (contents.empty()) return {};
   try {
-    const TensorFile file = ReadTensors(path);
+    const TensorFile file = ParseTensors(contents, path);
     const auto moments = [&](const std::string& name, Index count) {
       std::vector<double> mean(static_cast<std::size_t>(sizes.dimension));
       BasicMatrix<double> covariance(sizes.dimension, sizes.dimension);
@@ -156,10 +172,10 @@ std::optional<Reference> ReadCache(const std::string& path, const Sizes& sizes) 
   }
 }
 
-// <cache_dir>/inception, which can be written into: better an error now than after the work.
-fs::path CacheFolder(const std::string& cache_dir) {
+// <cache_dir>/inception, which rank 0 can write into: better an error now than after the work.
+fs::path CacheFolder(const std::string& cache_dir, const Ranks& ranks) {
   fs::path folder = fs::path(cache_dir) / "inception";
-  MakeFolder(folder.string());
+  if (ranks.rank() == 0) MakeFolder(folder.string());
   return folder;
 }
 
@@ -202,7 +218,7 @@ ImageSource ModelImages(const ModelFile& file, std::uint64_t seed, ThreadPool& p
 
 FidResult ComputeFid(const Inception& network, const ImageSource& samples, const Dataset& data,
                      const FidOptions& options, const std::string& cache_dir, ThreadPool& pool,
-                     const EvaluationProgress& progress) {
+                     const EvaluationProgress& progress, Ranks& ranks) {
   FidOptions checked = options;
   CheckFields(checked.Fields(), "fid");
   const int tap = static_cast<int>(options.tap);
@@ -221,13 +237,13 @@ FidResult ComputeFid(const Inception& network, const ImageSource& samples, const
   std::string cache_path;
   std::optional<Reference> reference;
   if (!cache_dir.empty()) {
-    cache_path = (CacheFolder(cache_dir) / (CacheKey(network, reference_rows, sizes) + ".safetensors")).string();
-    reference = ReadCache(cache_path, sizes);
+    cache_path = (CacheFolder(cache_dir, ranks) / (CacheKey(network, reference_rows, sizes) + ".safetensors")).string();
+    reference = ReadCache(cache_path, sizes, ranks);
   }
   FidResult result{};
   result.from_cache = reference.has_value();
   const Index count = static_cast<Index>(options.samples);
-  FeatureStream stream(network, tap, pool, progress);
+  FeatureStream stream(network, tap, pool, progress, ranks);
   if (!reference) {
     Matrix kept(sizes.kernel_rows, tap);
     FeatureMoments floor = stream.Run(images, "features of the data", 0, sizes.floor, sizes.reference, kept);
@@ -235,7 +251,7 @@ FidResult ComputeFid(const Inception& network, const ImageSource& samples, const
         stream.Run(images, "features of the data", sizes.floor, sizes.reference, sizes.reference, kept);
     reference = Reference{std::move(floor), std::move(rest), std::move(kept)};
     try {
-      if (!cache_path.empty()) WriteCache(cache_path, *reference, data.source());
+      if (!cache_path.empty() && ranks.rank() == 0) WriteCache(cache_path, *reference, data.source());
     } catch (const IoError& error) {
       result.warnings.push_back(fmt::format("the data's statistics are not kept: {}", error.what()));
     }

@@ -12,6 +12,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/random.h"
 #include "support/temporary_folder.h"
+#include "support/thread_ranks.h"
 
 namespace grbm {
 namespace {
@@ -64,6 +65,28 @@ class Fid : public testing::TemporaryFolder {
   FidOptions options_{.tap = 64, .samples = 6, .reference = 0, .subsets = 3, .kernel_subset = 3};
   std::map<std::string, std::pair<Index, Index>> progress_;
 };
+
+// More images of the data than are computed at once, and a cache that rank 0 alone has.
+TEST_F(Fid, RanksFindTheSameDistances) {
+  const Dataset samples = NoiseImages(6, 1, 50);
+  const Dataset data = NoiseImages(290, 2);
+  const FidResult alone[] = {Compute(samples, data), Compute(samples, data)};  // without and with a cache
+  for (const int count : {2, 3}) {
+    const std::string folder = Path("cache" + std::to_string(count));
+    for (const bool cached : {false, true}) {
+      testing::OnRanks(count, [&](Ranks& ranks) {
+        ThreadPool pool(1);
+        const FidResult result = ComputeFid(network_, DataImages(samples), data, options_,
+                                            ranks.rank() == 0 ? folder : Path("elsewhere"), pool, {}, ranks);
+        EXPECT_EQ(result.fid.distance, alone[cached].fid.distance);
+        EXPECT_EQ(result.kid.distance, alone[cached].kid.distance);
+        EXPECT_EQ(result.subset_deviation, alone[cached].subset_deviation);
+        EXPECT_EQ(result.from_cache, cached);
+      });
+    }
+  }
+  EXPECT_FALSE(std::filesystem::exists(Path("elsewhere")));
+}
 
 TEST_F(Fid, EqualsTheDistancesOfItsParts) {
   const Dataset samples = NoiseImages(6, 1, 50);

@@ -31,13 +31,21 @@ struct ModelSamples {
 ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                        const EvaluationProgress& progress) {
   const std::uint64_t seed = PartSeed(options.seed, Part::kModelSamples);
-  Chains chains = ChainsFrom(model, NoiseAndData(model, data, options.chains, seed, pool), seed, pool);
+  const Matrix start = NoiseAndData(model, data, options.chains, seed, pool);
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
   gibbs.steps = std::max(kFewestSteps, options.temperatures);
-  Traces traces(model, pool, options.chains, gibbs.steps, gibbs.steps / 2, "chains of the model", progress);
-  Sampler(model, gibbs, pool).Run(chains, {.seed = seed}, &traces);
-  return {std::move(chains.visible), SplitRhat(traces.energy().view())};
+  const std::int64_t burn_in = gibbs.steps / 2;
+  BasicMatrix<double> energy(0, gibbs.steps - burn_in);  // of this rank's chains
+  Ranks& ranks = options.ranks != nullptr ? *options.ranks : OneRank();
+  Matrix ends = RowsTogether(ranks, options.chains, model.visible(), [&](Index first, Index count) {
+    Chains chains = ChainsFrom(model, start.view().Rows(first, count), seed, pool, static_cast<std::uint32_t>(first));
+    Traces traces(model, pool, count, gibbs.steps, burn_in, "chains of the model", progress);
+    Sampler(model, gibbs, pool).Run(chains, {.seed = seed}, &traces);
+    energy = traces.energy();
+    return std::move(chains.visible);
+  });
+  return {std::move(ends), SplitRhat(GatherRows(ranks, std::move(energy), options.chains).view())};
 }
 
 // E[log p(v_i | h) | v] of one row, for one unit.                                                      [math.md (39)]

@@ -70,7 +70,8 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const EvaluationRequest& request = evaluation.request();
   const PartitionFunction z =
       ComputePartition(evaluation.law(), evaluation.InModelUnits(evaluation.training()),
-                       {request.chains, request.temperatures, request.seed}, evaluation.pool(), evaluation.progress());
+                       {request.chains, request.temperatures, request.seed, &evaluation.ranks()}, evaluation.pool(),
+                       evaluation.progress());
   std::vector<Score> scores;
   const double temperature = evaluation.file().sampler.temperature;
   if (temperature != 1) {

@@ -48,19 +48,23 @@ class Runner {
     for (const PlannedCell& cell : cells) cost_ += cell.finished ? 0 : cell.cost;
   }
 
-  bool Run() {
+  // Step 1. What no other process is at. Step 2. What others were at: done by now, or left behind.
+  bool Run(const Ranks& ranks) {
     CheckWeights();
+    std::vector<std::size_t> order;
     for (std::size_t k = 0; k < cells_.size(); ++k) {
-      const PlannedCell& cell = cells_[k];
-      if (cell.finished) continue;
-      if (observer_.ShouldStop()) return false;
-      observer_.OnCell(cell, k + 1, cells_.size());
-      try {
-        RunCell(cell);
-      } catch (const Stopped&) {
-        return false;
+      if (!cells_[k].finished) order.push_back(k);
+    }
+    const RankShare own = ShareOfRank(ranks.rank(), ranks.count(), std::ssize(order));
+    std::ranges::rotate(order, order.begin() + own.first);
+    try {
+      std::vector<std::size_t> busy;
+      for (const std::size_t k : order) {
+        if (!RunNumber(k, /*wait=*/false)) busy.push_back(k);
       }
-      done_ += cell.cost;
+      for (const std::size_t k : busy) RunNumber(k, /*wait=*/true);
+    } catch (const Stopped&) {
+      return false;
     }
     return true;
   }
@@ -73,11 +77,23 @@ class Runner {
     Inception::Load(options_.inception).CheckTap(FidTap(options_));
   }
 
-  void RunCell(const PlannedCell& cell) {
-    // A cell belongs to one process at a time; others that need it wait.
+  // A cell belongs to one process at a time. False where it is another's, and is not to be waited for.
+  bool RunNumber(std::size_t k, bool wait) {
+    const PlannedCell& cell = cells_[k];
+    if (observer_.ShouldStop()) throw Stopped{};
     MakeFolder(cell.folder);
     FolderLock lock(cell.folder + "/lock");
-    if (!lock.Wait([&] { return observer_.ShouldStop(); })) throw Stopped{};
+    if (!wait && !lock.Try()) return false;
+    if (wait && !lock.Wait([&] { return observer_.ShouldStop(); })) throw Stopped{};
+    if (!IsFinished(cell, options_)) {
+      observer_.OnCell(cell, k + 1, cells_.size());
+      RunCell(cell);
+    }
+    done_ += cell.cost;
+    return true;
+  }
+
+  void RunCell(const PlannedCell& cell) {
     std::optional<CellResult> result = ReadResult(cell.folder);
     if (!result) {
       result = Train(cell);
@@ -147,8 +163,8 @@ bool IsFinished(const PlannedCell& cell, const ReproduceOptions& options) {
 }
 
 bool RunCells(const std::vector<PlannedCell>& cells, const ReproduceOptions& options, ThreadPool& pool,
-              ReproduceObserver& observer) {
-  return Runner(cells, options, pool, observer).Run();
+              ReproduceObserver& observer, const Ranks& ranks) {
+  return Runner(cells, options, pool, observer).Run(ranks);
 }
 
 }  // namespace grbm

@@ -108,11 +108,13 @@ void CheckMetrics(const Search& search, const Trial& trial, const std::string& i
 // next update with a checkpoint, and whatever ends the process, all go on from their checkpoints.
 class Runner {
  public:
-  Runner(const Search& search, const SearchPlan& plan, const std::string& inception, SearchObserver& observer)
+  Runner(const Search& search, const SearchPlan& plan, const std::string& inception, SearchObserver& observer,
+         const Ranks& ranks)
       : search_(search),
         plan_(plan),
         inception_(inception),
         observer_(observer),
+        ranks_(ranks),
         states_(plan.trials.size()),
         done_(plan.trials.size() * seeds()) {
     for (TrialState& state : states_) state.results.resize(seeds());
@@ -151,7 +153,10 @@ class Runner {
       states_[trial].rung = rung_;
       for (std::size_t seed = 0; seed < seeds(); ++seed) tasks.push_back({trial, seed});
     }
+    const RankShare own = ShareOfRank(ranks_.rank(), ranks_.count(), std::ssize(tasks));
+    std::ranges::rotate(tasks, tasks.begin() + own.first);
     for (std::atomic<double>& share : done_) share = 0;
+    busy_.clear();
     next_ = 0;
     working_ = 0;
     const std::size_t workers = std::min(AtOnce(), tasks.size());
@@ -221,10 +226,21 @@ class Runner {
   void Work(const std::vector<Task>& tasks) {
     try {
       ThreadPool pool(static_cast<int>(search_.options.threads));
+      const auto run = [&](const Task& task, bool wait) {
+        std::optional<News> news = RunTask(task, wait, pool);
+        if (!news) return false;
+        Post(*std::move(news));
+        done_[Number(task)] = 1;
+        return true;
+      };
+      // Step 1. What no other process is at.
       for (std::size_t k = next_++; k < tasks.size() && !stop_; k = next_++) {
-        Post(RunTask(tasks[k], pool));
-        done_[Number(tasks[k])] = 1;
+        if (run(tasks[k], /*wait=*/false)) continue;
+        const std::lock_guard lock(mutex_);
+        busy_.push_back(tasks[k]);
       }
+      // Step 2. What others were at: done by now, or left behind.
+      while (const std::optional<Task> task = NextBusy()) run(*task, /*wait=*/true);
     } catch (const Stopped&) {
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -256,27 +272,36 @@ class Runner {
     const Task& task_;
   };
 
-  News RunTask(const Task& task, ThreadPool& pool) {
+  std::optional<Task> NextBusy() {
+    const std::lock_guard lock(mutex_);
+    if (busy_.empty() || stop_) return std::nullopt;
+    const Task task = busy_.back();
+    busy_.pop_back();
+    return task;
+  }
+
+  // A run belongs to one process at a time. None where it is another's, and is not to be waited for.
+  std::optional<News> RunTask(const Task& task, bool wait, ThreadPool& pool) {
     const Trial& trial = plan_.trials[task.trial];
     const std::string& folder = trial.folders[task.seed];
     const std::string path = RungResultPath(plan_, folder, rung_);
     std::optional<CellResult> result = ReadResultFile(path);
-    if (result && (!result->trained() || Missing(trial, *result).empty())) return {task, std::move(result), {}, {}};
-    // A run belongs to one process at a time; others that need it wait.
+    if (result && (!result->trained() || Missing(trial, *result).empty())) return News{task, std::move(result), {}, {}};
     MakeFolder(folder);
     FolderLock lock(folder + "/lock");
-    if (!lock.Wait([&] { return stop_.load(); })) throw Stopped{};
+    if (!wait && !lock.Try()) return std::nullopt;
+    if (wait && !lock.Wait([&] { return stop_.load(); })) throw Stopped{};
     result = ReadResultFile(path);
     if (!result) {
       try {
         result = Train(task, pool);
       } catch (const ConfigError& error) {  // of settings that contradict each other: a row of the table
-        return {task, {}, error.what(), {}};
+        return News{task, {}, error.what(), {}};
       }
       Keep(*result, folder);
     }
     if (result->trained() && Judge(task, *result, pool)) Keep(*result, folder);
-    return {task, std::move(result), {}, {}};
+    return News{task, std::move(result), {}, {}};
   }
 
   CellResult Train(const Task& task, ThreadPool& pool) {
@@ -347,6 +372,7 @@ class Runner {
   const SearchPlan& plan_;
   const std::string& inception_;
   SearchObserver& observer_;
+  const Ranks& ranks_;
   std::vector<TrialState> states_;
   std::size_t rung_ = 0;
   double total_ = 0;
@@ -358,6 +384,7 @@ class Runner {
   std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::vector<News> news_;
+  std::vector<Task> busy_;  // that another process was at
   std::size_t working_ = 0;
   std::exception_ptr failure_;
 };
@@ -365,12 +392,13 @@ class Runner {
 }  // namespace
 
 std::optional<std::vector<TrialState>> RunSearch(const Search& search, const SearchPlan& plan,
-                                                 const std::string& inception, SearchObserver& observer) {
+                                                 const std::string& inception, SearchObserver& observer,
+                                                 const Ranks& ranks) {
   {
     ThreadPool pool(static_cast<int>(search.options.threads));
     CheckMetrics(search, plan.trials.at(0), inception, pool);
   }
-  auto states = Runner(search, plan, inception, observer).Run();
+  auto states = Runner(search, plan, inception, observer, ranks).Run();
   if (states && std::ranges::none_of(*states, [](const TrialState& state) { return state.refused.empty(); })) {
     throw ConfigError(fmt::format("{}: no trial can be run: {}", search.source, states->front().refused));
   }

@@ -58,14 +58,6 @@ void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   }
 }
 
-// What make() returns on rank 0, for all ranks.
-template <typename Make>
-std::string FromFirst(Ranks& ranks, const Make& make) {
-  std::string text = ranks.rank() == 0 ? make() : std::string();
-  if (ranks.count() > 1) Broadcast(ranks, text);
-  return text;
-}
-
 // A run at work in its folder.
 class Run {
  public:

@@ -1,5 +1,6 @@
-"""Training on many ranks: mpi_test.py PROGRAM. Skipped where there is no mpirun, or the program was built without MPI."""
+"""Commands on many ranks: mpi_test.py PROGRAM. Skipped where there is no mpirun, or the program was built without MPI."""
 
+import json
 import os
 import shutil
 import signal
@@ -94,6 +95,64 @@ class Ranks(ProgramTest):
         resumed.send_signal(signal.SIGTERM)
         _, errors = resumed.communicate(timeout=60 * PATIENCE)
         self.assertNotIn("Traceback", errors)
+
+    def same_output(self, ranks, *arguments):
+        """What a command prints, alone and on ranks, is the same; nothing is said beside it."""
+        alone = self.succeed(*arguments).stdout
+        result = mpirun(ranks, *arguments)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout, alone, (ranks, arguments))
+
+    def test_samples_are_the_same_bytes(self):
+        self.alone("run", *SHORT)
+        model = self.folder / "run" / "model.safetensors"
+        for name, settings in [("x.npy", ["--every", 2]), ("x.png", []), ("x.gif", []), ("x.csv", [])]:
+            written = []
+            for ranks in (0, 1, 2, 3):
+                out = self.folder / f"{ranks}{name}"
+                arguments = ["sample", model, "-n", 10, "--steps", 4, "--quiet", *settings, "-o", out]
+                if ranks == 0:
+                    self.succeed(*arguments)
+                else:
+                    result = mpirun(ranks, *arguments)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                written.append(out.read_bytes())
+            self.assertEqual(set(written), {written[0]}, name)
+
+    def test_more_ranks_than_samples(self):
+        self.alone("run", *SHORT)
+        for ranks in (1, 3):
+            result = mpirun(ranks, "sample", self.folder / "run", "-n", 2, "--steps", 2, "-o", self.folder / f"{ranks}.npy")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual((self.folder / "1.npy").read_bytes(), (self.folder / "3.npy").read_bytes())
+
+    def test_evaluations_are_the_same_numbers(self):
+        self.alone("run", *SHORT)
+        for ranks in (1, 2, 3):
+            self.same_output(ranks, "evaluate", self.folder / "run", "--data", "strokes", "--samples", 50, "--rows", 100,
+                             "--chains", 10, "--temperatures", 20, "--metrics", "likelihood,quick,mixing", "--json", "--threads", 1)
+
+    def results(self, folder):
+        """Models, and what they scored, of the runs below a folder."""
+        scores = {path.parent.name: json.loads(path.read_text())["metrics"] for path in folder.rglob("result.json")}
+        models = {path.parent.name: path.read_bytes() for path in folder.rglob("model.safetensors")}
+        self.assertEqual(scores.keys(), models.keys())
+        return scores, models
+
+    def test_cells_and_trials_are_shared(self):
+        search = self.folder / "rates.toml"
+        search.write_text('preset = "gmm-iso"\nupdates = 20\nhalving = 2\nmetrics = "quick"\nrank_by = "quick.frechet"\n'
+                          'samples = 50\nrows = 50\n[set]\n"model.hidden" = 4\n"data.subset" = 200\n'
+                          '[vary]\n"train.learning_rate" = [0.01, 0.02, 0.05, 0.1]\n')
+        for name, arguments in [("cells", ["reproduce", "gmm", "--scale", "quick", "--only", "cooled from noise (ours), Gibbs-Langevin"]), ("trials", ["search", search])]:
+            alone = self.folder / f"{name}0"
+            self.succeed(*arguments, "--out", alone, "--quiet")
+            for ranks in (2, 3):
+                out = self.folder / f"{name}{ranks}"
+                result = mpirun(ranks, *arguments, "--out", out, "--quiet")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(self.results(out), self.results(alone), (name, ranks))
+                self.assertEqual({path.name for path in out.rglob("index.md")}, {"index.md"})
 
     def test_other_commands_are_the_first_ranks(self):
         self.alone("run", *SHORT)

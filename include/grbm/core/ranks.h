@@ -1,10 +1,13 @@
 // Processes that work on one thing together, as those of an MPI job do: what they say to each other.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "grbm/core/matrix.h"
 
 namespace grbm {
 
@@ -47,6 +50,46 @@ void GatherAll(Ranks& ranks, std::vector<std::vector<T>>& all) {
     Send<T>(ranks, r, all[mine]);
   }
   ranks.Wait();
+}
+
+// What make() returns on rank 0, for all ranks.
+template <typename Make>
+std::string FromFirst(Ranks& ranks, const Make& make) {
+  std::string text = ranks.rank() == 0 ? make() : std::string();
+  if (ranks.count() > 1) Broadcast(ranks, text);
+  return text;
+}
+
+// Of `count` things in a row, neighbouring ones for each rank, as many as for others: the first, and how many.
+struct RankShare {
+  Index first;
+  Index count;
+};
+RankShare ShareOfRank(int rank, int ranks, Index count);
+
+// All of `rows` rows, of which each rank has its share in `own`; on every rank.
+template <typename T>
+BasicMatrix<T> GatherRows(Ranks& ranks, BasicMatrix<T> own, Index rows) {
+  if (ranks.count() == 1) return own;
+  std::vector<std::vector<T>> all;
+  for (int r = 0; r < ranks.count(); ++r) {
+    all.emplace_back(static_cast<std::size_t>(ShareOfRank(r, ranks.count(), rows).count * own.cols()));
+  }
+  std::vector<T>& mine = all[static_cast<std::size_t>(ranks.rank())];
+  mine.assign(own.values().begin(), own.values().end());
+  GatherAll(ranks, all);
+  BasicMatrix<T> gathered(rows, own.cols());
+  auto to = gathered.values().begin();
+  for (const std::vector<T>& part : all) to = std::copy(part.begin(), part.end(), to);
+  return gathered;
+}
+
+// Rows that ranks make together: each its share by make(first, count), which all then have. Ranks without a share do not make
+// any.
+template <typename T = float, typename Make>
+BasicMatrix<T> RowsTogether(Ranks& ranks, Index rows, Index cols, const Make& make) {
+  const auto [first, count] = ShareOfRank(ranks.rank(), ranks.count(), rows);
+  return GatherRows<T>(ranks, count > 0 ? make(first, count) : BasicMatrix<T>(0, cols), rows);
 }
 
 }  // namespace grbm

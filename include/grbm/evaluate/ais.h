@@ -6,6 +6,7 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 #include "grbm/evaluate/estimate.h"
 #include "grbm/model/model.h"
 
@@ -26,6 +27,7 @@ struct AisOptions {
   Index chains = 100;
   std::int64_t temperatures = 1000;
   std::uint64_t seed = 1;
+  Ranks* ranks = nullptr;  // who share the chains; nullptr: nobody
 };
 
 struct AisResult {
@@ -43,10 +45,11 @@ struct AisResult {
 };
 
 // log weights of chains that walk from schedule.front() to schedule.back(), with 0 the base and 1 the model. `start`:
-// chains × visible, samples of the law at schedule.front(). exp of a weight has the mean Z_back/Z_front. [math.md (35)]
+// chains × visible, samples of the law at schedule.front(); the first is chain number `first`. exp of a weight has the mean
+// Z_back/Z_front.                                                                                      [math.md (35)]
 std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& base, std::span<const double> schedule,
                                        ConstMatrix start, std::uint64_t seed, ThreadPool& pool,
-                                       const EvaluationProgress& progress = {});
+                                       const EvaluationProgress& progress = {}, Index first = 0);
 
 // `samples`: rows of the model's law, for the way back; as many chains as there are rows.
 AisResult AnnealedImportance(const Model& model, const GaussianBase& base, ConstMatrix samples,

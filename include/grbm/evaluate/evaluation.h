@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 #include "grbm/data/dataset.h"
 #include "grbm/data/options.h"
 #include "grbm/evaluate/estimate.h"
@@ -33,6 +34,9 @@ struct EvaluationRequest {
   std::string classifier = {};  // of Classifier::Load; empty: none
   std::string cache_dir = {};   // keeps the Inception statistics of the data; empty: nothing is kept
   std::uint64_t seed = 1;
+  // Who else makes this evaluation: chains and features are made by all, and all have all numbers. Others than rank 0 write no
+  // file. nullptr: nobody. They must outlive the evaluation.
+  Ranks* ranks = nullptr;
 };
 
 // The model with the data that the options name, the held-out ones that go with them, and the classifier of these data
@@ -50,6 +54,7 @@ class Evaluation {
   const EvaluationRequest& request() const { return request_; }
   const ModelFile& file() const { return request_.file; }
   ThreadPool& pool() const { return pool_; }
+  Ranks& ranks() const { return request_.ranks != nullptr ? *request_.ranks : OneRank(); }
   const EvaluationProgress& progress() const { return progress_; }
 
   // That of the model file.

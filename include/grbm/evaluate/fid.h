@@ -8,6 +8,7 @@
 
 #include "grbm/core/options.h"
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 #include "grbm/data/dataset.h"
 #include "grbm/evaluate/estimate.h"
 #include "grbm/evaluate/frechet.h"
@@ -59,10 +60,12 @@ struct FidResult {
 // <cache_dir>/inception/, in a file named after a digest of the rows, the weights and the settings; an empty cache_dir
 // keeps nothing. Features are never held but for those of the kernel distance: at most ten subsets on each side.
 //
+// With several ranks each computes a part of the features, and all have the result; rank 0 keeps the cache.
+//
 // Throws ConfigError for settings that cannot work, DataError where the images do not fit each other or the weights lack
 // the tap, IoError where the cache cannot be made.
 FidResult ComputeFid(const Inception& network, const ImageSource& samples, const Dataset& data,
                      const FidOptions& options, const std::string& cache_dir, ThreadPool& pool,
-                     const EvaluationProgress& progress = {});
+                     const EvaluationProgress& progress = {}, Ranks& ranks = OneRank());
 
 }  // namespace grbm

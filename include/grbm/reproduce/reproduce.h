@@ -17,6 +17,7 @@
 
 #include "grbm/cells/cell.h"
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 
 namespace grbm {
 
@@ -89,9 +90,10 @@ class ReproduceObserver {
 // The cells of these experiments, each once, in order; all of a seed before those of the next. Throws ConfigError where no row
 // has options.only in its name.
 std::vector<PlannedCell> PlanCells(const std::vector<const Experiment*>& experiments, const ReproduceOptions& options);
-// Trains and judges those that are not finished; false where the observer said stop: another call goes on from there.
+// Trains and judges those that are not finished; false where the observer said stop: another call goes on from there. Other
+// processes, ranks among them, may do the same in the same folder: a cell is run by one of them, and each begins with its share.
 bool RunCells(const std::vector<PlannedCell>& cells, const ReproduceOptions& options, ThreadPool& pool,
-              ReproduceObserver& observer);
+              ReproduceObserver& observer, const Ranks& ranks = OneRank());
 // Draws an experiment's page from the cells that are finished. Returns the path of its index.md.
 std::string RenderPage(const Experiment& experiment, const ReproduceOptions& options, ThreadPool& pool);
 

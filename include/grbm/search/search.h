@@ -18,6 +18,7 @@
 #include "grbm/cells/cell.h"
 #include "grbm/core/options.h"
 #include "grbm/core/parallel.h"
+#include "grbm/core/ranks.h"
 
 namespace grbm {
 
@@ -151,9 +152,11 @@ class SearchObserver {
 };
 
 // Trains and judges what is not finished. None where the observer said stop: another call goes on from there. inception: see
-// EvaluationRequest. Throws ConfigError where scores that are asked for cannot be had, or where no trial could be run.
+// EvaluationRequest. Throws ConfigError where scores that are asked for cannot be had, or where no trial could be run. Other
+// processes, ranks among them, may do the same in the same folder: a run is one's at a time, and each begins with its share.
 std::optional<std::vector<TrialState>> RunSearch(const Search& search, const SearchPlan& plan,
-                                                 const std::string& inception, SearchObserver& observer);
+                                                 const std::string& inception, SearchObserver& observer,
+                                                 const Ranks& ranks = OneRank());
 
 // Draws the page, the table and the figures. Returns the path of index.md.
 std::string WriteSearchPage(const Search& search, const SearchPlan& plan, const std::vector<TrialState>& states);
