@@ -46,8 +46,7 @@ struct Arrays {
 
   kernels::HiddenResult Bits(const DrawPlace& draw) {
     kernels::HiddenResult result;
-    result.bits = h;
-    result.draw = &draw;
+    result.draw = {h, draw};
     return result;
   }
   kernels::HiddenResult Probabilities() {

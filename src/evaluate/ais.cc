@@ -101,8 +101,7 @@ class Walk {
     const Rung rung(model_, base_, beta);
     const DrawPlace draw_hidden{hidden_stream_, step, first_chain_};
     kernels::HiddenResult result;
-    result.bits = hidden_;
-    result.draw = &draw_hidden;
+    result.draw = {hidden_, draw_hidden};
     for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
       kernels::FromLogits(logits_, static_cast<float>(beta), g, all_, result);
     }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -45,13 +46,19 @@ void UnpackTransposed(ConstPanelView from, Index panel, std::span<const float> c
 
 // What becomes of the logits x of a group of hidden units. What is left empty is not wanted.
 struct HiddenResult {
+  // Writes bits: bit j is 1 with probability sigmoid(inverse_temperature · x).
+  struct Draw {
+    BitView bits;
+    DrawPlace place;
+    float inverse_temperature = 1;
+  };
+
   PanelView logits;
   PanelView probabilities;  // sigmoid(probability_scale · x)
   float probability_scale = 1;
-  BitView bits;                     // drawn, or, without `draw`, read
-  const DrawPlace* draw = nullptr;  // bit j is 1 with probability sigmoid(inverse_temperature · x)
-  float inverse_temperature = 1;
-  // Σ h x over the bits, and Σ log(1 + exp x): of row r in element group · stride + r.
+  std::optional<Draw> draw;
+  ConstBitView states;  // h of the sums, where none is drawn; it is read alone
+  // Σ h x, and Σ log(1 + exp x): of row r in element group · stride + r.
   double* active = nullptr;
   double* softplus = nullptr;
   Index stride = 0;

@@ -121,7 +121,7 @@ TEST_P(Kernels, HiddenGivesLogitsProbabilitiesAndSums) {
   result.logits = logits;
   result.probabilities = probabilities;
   result.probability_scale = 0.25f;
-  result.bits = h;
+  result.states = h;
   result.active = active.data();
   result.softplus = softplus.data();
   result.stride = rows;
@@ -152,9 +152,7 @@ TEST_P(Kernels, HiddenDrawsFromTheStream) {
   const DrawPlace draw{Stream(7, Purpose::kHidden), 3, 11};
   HiddenResult result;
   result.logits = logits;
-  result.bits = bits;
-  result.draw = &draw;
-  result.inverse_temperature = 0.5f;
+  result.draw = {bits, draw, 0.5f};
   ForGroups([&](Index g) { Hidden(v_panels, W_panels, bias, g, all(), result); });
   for (Index r = 0; r < rows; ++r) {
     for (Index j = 0; j < hidden; ++j) {
@@ -180,8 +178,7 @@ TEST_P(Kernels, CloseCallsAreDecidedByTheWholeUniform) {
       }
     }
     HiddenResult result;
-    result.bits = bits;
-    result.draw = &draw;
+    result.draw = {bits, draw};
     ForGroups([&](Index g) { FromLogits(logits, 1, g, all(), result); });
     for (Index r = 0; r < rows; ++r) {
       for (Index j = 0; j < hidden; ++j) ASSERT_EQ(bits.Get(r, j), distance > 0);
@@ -296,8 +293,7 @@ TEST_P(Kernels, ARowDependsOnNoOther) {
     BitMatrix bits(rows, hidden);
     HiddenResult result;
     result.logits = logits;
-    result.bits = bits;
-    result.draw = &draw;
+    result.draw = {bits, draw};
     const Panels p_panels = Packed(p);
     for (const Rows range : ranges) {
       ForGroups([&](Index g) { Hidden(v_panels, W_panels, bias, g, range, result); });
@@ -431,8 +427,7 @@ TEST_P(Kernels, ExtremeLogitsAreCertain) {
     BitMatrix bits(1, 6);
     const DrawPlace draw{Stream(1, Purpose::kHidden), 0, chain};
     HiddenResult result;
-    result.bits = bits;
-    result.draw = &draw;
+    result.draw = {bits, draw};
     Hidden(Packed(zeros), Packed(weights), logits, 0, {0, 1}, result);
     ASSERT_EQ(bits.view().word(0, 0), 0b010101u);
   }

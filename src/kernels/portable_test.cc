@@ -64,8 +64,7 @@ Results Compute() {
   const PanelRow bias(std::vector<float>(static_cast<std::size_t>(kHidden), 0.125f), kNever);
   HiddenResult result;
   result.logits = logits;
-  result.bits = h;
-  result.draw = &draw;
+  result.draw = {h, draw};
   for (Index g = 0; g < GroupCount(kHidden); ++g) {
     Hidden(v, W, bias, g, all, result);
   }

@@ -111,7 +111,7 @@ HWY_INLINE void CallTile(Index first, Index rows, const Tiles& tiles) {
 // The same for as few tiles as cover rows first ... first + count - 1, all of about one size: one of a row or two waits for
 // its own sums.
 template <int kMaxRows = kTileRows, typename Tiles>
-HWY_INLINE void ForTiles(Index first, Index count, const Tiles& tiles) {
+HWY_INLINE void ForRowTiles(Index first, Index count, const Tiles& tiles) {
   for (Index left = (count + kMaxRows - 1) / kMaxRows; left > 0; --left) {
     const Index rows = (count + left - 1) / left;
     CallTile<kMaxRows>(first, rows, tiles);

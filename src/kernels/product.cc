@@ -23,7 +23,7 @@ class HiddenRow {
       : result_(result),
         group_(group),
         panels_(panels),
-        stream_(result.draw != nullptr ? VectorStream(result.draw->stream, result.draw->step) : VectorStream()) {}
+        stream_(result.draw ? VectorStream(result.draw->place.stream, result.draw->place.step) : VectorStream()) {}
 
   HWY_INLINE void Write(const float* x, Index stride, Index row) const {
     if (result_.logits.data() != nullptr) {
@@ -34,10 +34,10 @@ class HiddenRow {
       ForLines(
           [&](Index p) { Sigmoid(x + p * stride, scale, result_.probabilities.line(group_ * kGroupPanels + p, row)); });
     }
-    if (result_.draw != nullptr) {
-      result_.bits.word(row, group_) =
-          BernoulliTile(stream_, *result_.draw, row, group_, x, static_cast<std::size_t>(stride),
-                        hn::Set(F32(), result_.inverse_temperature));
+    if (result_.draw) {
+      result_.draw->bits.word(row, group_) =
+          BernoulliTile(stream_, result_.draw->place, row, group_, x, static_cast<std::size_t>(stride),
+                        hn::Set(F32(), result_.draw->inverse_temperature));
     }
     if (result_.softplus != nullptr) Sums(x, stride, row);
   }
@@ -62,7 +62,8 @@ class HiddenRow {
   HWY_INLINE void Sums(const float* x, Index stride, Index row) const {
     using Half = hn::Rebind<float, F64>;
     const F64 f64;
-    const std::uint64_t bits = result_.bits.words() != nullptr ? result_.bits.word(row, group_) : 0;
+    const ConstBitView states = result_.draw ? result_.draw->bits : result_.states;
+    const std::uint64_t bits = states.words() != nullptr ? states.word(row, group_) : 0;
     VD active = hn::Zero(f64);
     VD positive = hn::Zero(f64);
     VD factors = hn::Set(f64, 1.0);
@@ -99,7 +100,7 @@ HWY_INLINE void Product(ConstPanelView left, ConstPanelView right, Index first_p
                         const Start& start, const Out& out) {
   for (Index first = 0; first < left.cols(); first += kTerms) {
     const Index last = std::min(left.cols(), first + kTerms);
-    ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+    ForRowTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
       for (Index p = 0; p < panels; ++p) {
         Tile<kRows> tile;
         if (first > 0) {
@@ -174,7 +175,7 @@ void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel,
   constexpr int kColumns = kLanes == kPanel ? static_cast<int>(kPanel) : kTileRows;
   for (Index unit = units.first; unit < units.first + units.count; unit += kPanel) {
     const float* const columns = p.line(unit / kPanel, 0);
-    ForTiles<kColumns>(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
+    ForRowTiles<kColumns>(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
       Tile<kRows> terms;
       terms.Start();
       terms.template AddTerms<1, kPanel>(columns + column, v.line(panel, 0), v.rows());

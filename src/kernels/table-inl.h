@@ -150,7 +150,7 @@ void FewRowsProduct(ConstBitView bits, ConstPanelView right, Index first_panel, 
                     PanelView out) {
   constexpr int kSizes[] = {kBits...};
   static_assert(kGroup % (kBits + ...) == 0);
-  ForTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
+  ForRowTiles(rows.first, rows.count, [&]<int kRows>(Index row) HWY_ATTR {
     alignas(64) float factors[kRows][kGroup];
     for (Index first = 0; first < right.rows(); first += kGroup) {
       const Index last = std::min(right.rows(), first + kGroup);

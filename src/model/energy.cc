@@ -151,10 +151,8 @@ std::vector<double> MarginalEnergyGradient(const Model& model, std::span<const d
 
 std::vector<double> Energies(const Model& model, ConstMatrix v, ConstBitView h, ThreadPool& pool) {
   CheckHidden(model, h, v.rows(), "hidden states");
-  BitMatrix bits(h.rows(), h.units());
-  CopyRows(h, bits);
   kernels::HiddenResult result;
-  result.bits = bits;
+  result.states = h;
   return RowEnergies(model, v, result, &HiddenSums::active, pool);
 }
 
@@ -196,9 +194,7 @@ BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place
                        double temperature) {
   BitMatrix h(v.rows(), model.hidden());
   kernels::HiddenResult result;
-  result.bits = h;
-  result.draw = &place;
-  result.inverse_temperature = static_cast<float>(1 / temperature);
+  result.draw = {h, place, static_cast<float>(1 / temperature)};
   UpdateHidden(model.packed(pool), Packed(model, v, pool), {0, v.rows()}, result, pool);
   return h;
 }

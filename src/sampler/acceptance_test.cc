@@ -51,7 +51,7 @@ struct States {
     kernels::Panels p(kStates, kHidden);
     kernels::HiddenResult result;
     result.probabilities = p;
-    if (!marginal) result.bits = h;
+    if (!marginal) result.states = h;
     sums.Prepare(kStates, kHidden, result);
     const PackedWeights& weights = model.packed(pool);
     UpdateHidden(weights, visible, {0, kStates}, result, pool);

@@ -117,11 +117,8 @@ void Engine::DrawNoise(const Stream& stream, std::uint64_t step, Rows rows) {
 }
 
 void Engine::DrawHidden(const Stream& stream, std::uint64_t step, double temperature, Rows rows) {
-  const DrawPlace draw{stream, step, first_};
   kernels::HiddenResult result;
-  result.bits = now_.hidden;
-  result.draw = &draw;
-  result.inverse_temperature = static_cast<float>(1 / temperature);
+  result.draw = {now_.hidden, {stream, step, first_}, static_cast<float>(1 / temperature)};
   if (extras_.probabilities && rows.count == count()) {
     result.probabilities = now_.probabilities;
     result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());

@@ -56,11 +56,10 @@ void Engine::UpdateHiddenOf(const StepPlace& s, States& states, bool draw) {
   kernels::HiddenResult result;
   if (states.probabilities.rows() > 0) result.probabilities = states.probabilities;
   result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
-  if (!marginal()) result.bits = states.hidden;
   if (draw) {
-    result.bits = states.hidden;
-    result.draw = &s.hidden;
-    result.inverse_temperature = static_cast<float>(1 / transition_->hidden_temperature());
+    result.draw = {states.hidden, s.hidden, static_cast<float>(1 / transition_->hidden_temperature())};
+  } else if (!marginal()) {
+    result.states = states.hidden;
   }
   const bool sums = keeps_all() && s.sums;
   if (sums) states.sums.Prepare(count(), model_->hidden(), result);
