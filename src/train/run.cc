@@ -70,7 +70,8 @@ class Run {
   std::optional<ModelFile> Init() const;
   void LoadCurves();
   void CheckData();
-  void GoOn();
+  void RemoveLater();
+  void OpenFiles();
   void ReadState();
 
   // What comes after an update, as rank 0 says.
@@ -127,7 +128,12 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
   }
   CheckData();
   ReadState();
-  if (writes_) GoOn();
+  if (writes_) {
+    RemoveLater();
+    OpenFiles();
+    // The model is that of the checkpoint, also where a kill came between the two.
+    if (trainer_.updates() > 0) WriteModel(ModelPath(request_.folder), data_trainer_.File());
+  }
 }
 
 // All ranks must have the same data, settings and seed.
@@ -180,8 +186,8 @@ void Run::LoadCurves() {
   curves_.emplace(evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
 }
 
-// Nothing in the folder is of later updates.
-void Run::GoOn() {
+// What was left of later updates, and of writes that were cut off.
+void Run::RemoveLater() {
   const std::string& folder = request_.folder;
   const std::string checkpoints = CheckpointFolder(folder);
   PruneCheckpoints(checkpoints, config_.checkpoint.keep);
@@ -189,6 +195,11 @@ void Run::GoOn() {
   RemoveLeftovers(folder);
   RemoveLeftovers(PictureFolder(folder));
   RemoveLaterPictures(PictureFolder(folder), trainer_.updates());
+}
+
+// Those that go on after each update; their lines of later updates are cut.
+void Run::OpenFiles() {
+  const std::string& folder = request_.folder;
   metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
                         !origin_->earlier.empty(), observer_);
   times_file_.emplace(TimesPath(folder), trainer_.updates());
@@ -196,8 +207,6 @@ void Run::GoOn() {
     MakeFolder(PictureFolder(folder));
     WriteDataPicture();
   }
-  // The model is that of the checkpoint, also where a kill came between the two.
-  if (trainer_.updates() > 0) WriteModel(ModelPath(folder), data_trainer_.File());
 }
 
 // With several ranks, all come here: each has some of the chains.
