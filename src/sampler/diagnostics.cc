@@ -296,10 +296,6 @@ double EssMean(Draws draws) {
   return Ess(Split(draws));
 }
 
-double IntegratedAutocorrelationTime(Draws draws) {
-  return static_cast<double>(draws.rows() * draws.cols()) / EssMean(draws);
-}
-
 Diagnostics Diagnose(Draws draws) {
   const double ess_mean = EssMean(draws);
   return {.rhat = SplitRhat(draws),

@@ -36,9 +36,6 @@ double EssTail(MatrixView<const double> draws);
 // The number of independent draws that would estimate the mean as well; at most S log10(S) of S draws.
 double EssMean(MatrixView<const double> draws);
 
-// chains · draws / EssMean: the number of draws that are worth an independent one.
-double IntegratedAutocorrelationTime(MatrixView<const double> draws);
-
 struct Diagnostics {
   double rhat = 0;
   double ess_bulk = 0;
