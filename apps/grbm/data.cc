@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <numeric>
 
 #include "grbm/data/fetch.h"
 #include "grbm/data/info.h"
@@ -22,6 +23,18 @@ int Get(const std::string& name, const std::string& cache, const Common& common)
   return 0;
 }
 
+// Shares of values that are missing: of all, and of each column that has some, unless rows are images.
+void AddMissing(const DataInfo& info, const std::vector<std::string>& names,
+                std::vector<std::pair<std::string, Result>>& results) {
+  if (info.missing.empty()) return;
+  const double sum = std::accumulate(info.missing.begin(), info.missing.end(), 0.0);
+  results.emplace_back("missing", sum / static_cast<double>(info.visible));
+  for (std::size_t i = 0; !info.shape.known() && i < info.missing.size(); ++i) {
+    const std::string name = names.empty() ? fmt::format("{}", i + 1) : names[i];
+    if (info.missing[i] > 0) results.emplace_back("missing_" + name, info.missing[i]);
+  }
+}
+
 int Info(const DataOptions& options, const Common& common) {
   const Dataset data = LoadDataset(options);
   const DataInfo info = Describe(data);
@@ -39,6 +52,7 @@ int Info(const DataOptions& options, const Common& common) {
       {"deviation", info.deviation},
       {"constant_units", std::int64_t{info.constant_units}}};
   results.emplace_back("memory_bytes", info.bytes);
+  AddMissing(info, data.names().columns, results);
   const std::vector<std::string>& names = data.names().labels;
   for (const auto& [label, count] : info.labels) {
     const bool named = label >= 0 && label < std::ssize(names);
@@ -72,6 +86,7 @@ void AddData(Command app, Common& common, Action& action) {
 
   Command info = data.AddCommand("info", "Describe data");
   const auto options = std::make_shared<DataOptions>();
+  options->gaps = Gaps::kSample;
   info.AddOption("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
   info.AddOption("--split", options->split, "Part of the data: train, test, all").ShowDefault();
   info.AddOption("--columns", options->columns, "Tables: which columns, by name or number").SetTypeName("LIST");

@@ -186,6 +186,7 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   if (Ending(source) != ".csv" && Ending(source) != ".tsv") {
     options.columns.clear();
     options.label.clear();
+    options.weight.clear();
   }
   return options;
 }
@@ -224,8 +225,9 @@ DataOptions GivenData(const ModelFile& file, const DataArguments& data) {
   return options;
 }
 
-DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limit) {
+DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limit, Gaps gaps) {
   DataOptions options = GivenData(file, given);
+  options.gaps = gaps;
   options.subset = 0;
   const Dataset data = LoadDataset(options);
   const Index count = limit > 0 ? std::min(limit, data.rows()) : data.rows();

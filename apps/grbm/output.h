@@ -70,7 +70,7 @@ struct DataRows {
   std::vector<int> labels;  // one per row, or none
 };
 // The rows of a data set that fit the model, in their own units; at most `limit` of them (0: all).
-DataRows ReadGiven(const ModelFile& file, const DataArguments& data, Index limit);
+DataRows ReadGiven(const ModelFile& file, const DataArguments& data, Index limit, Gaps gaps = Gaps::kRefuse);
 // Rows of their own units in those of the model. `source` opens messages.
 Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source);
 // The same, in the model's units.

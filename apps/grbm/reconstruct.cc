@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "data/image.h"
@@ -10,6 +11,7 @@
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
+#include "grbm/model/reach.h"
 #include "grbm/sampler/inpaint.h"
 #include "grbm/sampler/law.h"
 #include "numbers.h"
@@ -25,11 +27,13 @@ double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
   return sum / static_cast<double>(a.rows() * a.cols());
 }
 
+constexpr Index kShown = 32;  // rows
+
 struct Arguments {
   std::string model;
   DataArguments data;
   std::string mask;
-  Index count = 32;
+  Index count = kShown;
   std::vector<std::string> assignments;
   std::string out;
 };
@@ -112,6 +116,26 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
   return known;
 }
 
+// Of every row, what its mask, where there is one, and its values leave known.
+BasicMatrix<std::uint8_t> KnownUnits(const Matrix& rows, const std::vector<std::uint8_t>& mask) {
+  BasicMatrix<std::uint8_t> known(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (Index i = 0; i < rows.cols(); ++i) {
+      known(r, i) = !std::isnan(rows(r, i)) && (mask.empty() || mask[static_cast<std::size_t>(i)] != 0) ? 1 : 0;
+    }
+  }
+  return known;
+}
+
+// Rows in the model's units, 0 where a value is missing.
+Matrix GapsAtMean(const ModelFile& file, Matrix rows, const std::string& source) {
+  file.standardization.Apply(rows);
+  std::ranges::replace_if(
+      rows.values(), [](float value) { return std::isnan(value); }, 0.0f);
+  CheckReach(file.model, rows, source);
+  return rows;
+}
+
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
   ModelFile file = ReadAnyModel(a.model);
@@ -132,28 +156,40 @@ int RunInpaint(const Arguments& a, const Common& common) {
   }
   CheckImages(a.out, file);
   WarnUnstable(file);
-  const std::vector<std::uint8_t> mask = ReadMask(file, a.mask);
-  const auto [originals, names, labels] = ReadGiven(file, a.data, a.count);
-  const Matrix data = InModelUnits(file, originals, a.data.source);
-  const MatrixView<const std::uint8_t> known(mask.data(), data.rows(), data.cols(), 0);
+  const std::vector<std::uint8_t> mask = a.mask.empty() ? std::vector<std::uint8_t>() : ReadMask(file, a.mask);
+  const Index count = a.count == 0 && !mask.empty() ? kShown : a.count;
+  auto [originals, names, labels] = ReadGiven(file, a.data, count, Gaps::kSample);
+  const BasicMatrix<std::uint8_t> known = KnownUnits(originals, mask);
+  const std::int64_t gaps = std::ranges::count_if(originals.values(), [](float value) { return std::isnan(value); });
+  if (mask.empty() && gaps == 0) {
+    throw ConfigError(
+        fmt::format("inpaint: {} has no missing value: say by --mask which units to fill in", a.data.source));
+  }
+  const Matrix data = GapsAtMean(file, originals, a.data.source);
   ThreadPool pool(common.threads);
   const Matrix filled = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
   Matrix results = filled;
   file.standardization.Invert(results);
   PutBack(originals, known, results);
+  if (gaps > 0) {  // of which a picture shows the mean
+    originals = data;
+    file.standardization.Invert(originals);
+  }
   WriteBack(file, originals, results, names, a.out);
-  PrintResults(Beside(common, a.out), {{"inpainted", a.out},
-                                       {"count", std::int64_t{data.rows()}},
-                                       {"known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1))},
-                                       {"final", FinalText(file)},
-                                       {"mean_squared_error", MeanSquaredDifference(data, filled)}});
+  std::vector<std::pair<std::string, Result>> printed = {{"inpainted", a.out}, {"count", std::int64_t{data.rows()}}};
+  if (!mask.empty()) printed.emplace_back("known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1)));
+  if (gaps > 0) printed.emplace_back("missing_values", gaps);
+  printed.emplace_back("final", FinalText(file));
+  // Against the truth, where there is one.
+  if (gaps == 0) printed.emplace_back("mean_squared_error", MeanSquaredDifference(data, filled));
+  PrintResults(Beside(common, a.out), printed);
   return 0;
 }
 
-void AddShared(Command command, Arguments& a, Common& common) {
+void AddShared(Command command, Arguments& a, Common& common, const std::string& count_help) {
   command.AddOption("MODEL", a.model, "A model file, or a run's folder").Required();
   AddData(command, a.data);
-  AddNumber<Index>(command, "-n,--count", a.count, "How many rows, from the first on", 1, 100'000'000).ShowDefault();
+  AddNumber<Index>(command, "-n,--count", a.count, count_help, a.count == 0 ? 0 : 1, 100'000'000).ShowDefault();
   command
       .AddOption(
           "-o,--out", a.out,
@@ -168,7 +204,7 @@ void AddShared(Command command, Arguments& a, Common& common) {
 void AddReconstruct(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("reconstruct", "Data through the hidden units and back");
   const auto a = std::make_shared<Arguments>();
-  AddShared(command, *a, common);
+  AddShared(command, *a, common, "How many rows, from the first on");
   command.SetFooter("Example: grbm reconstruct run/model.safetensors --data mnist -o reconstructions.png");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return Reconstruct(*a, common); }; });
 }
@@ -176,14 +212,16 @@ void AddReconstruct(Command app, Common& common, Action& action) {
 void AddInpaint(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("inpaint", "Fill in visible units given the others");
   const auto a = std::make_shared<Arguments>();
-  AddShared(command, *a, common);
-  command
-      .AddOption("--mask", a->mask,
-                 "What is known: a picture (.png, .jpg), an array or a table of one row, as large as the model's; 0, "
-                 "or black, where to fill in")
-      .Required();
+  a->count = 0;
+  AddShared(command, *a, common, "How many rows, from the first on; 0: all, or with a mask 32");
+  command.AddOption(
+      "--mask", a->mask,
+      "What is known: a picture (.png, .jpg), an array or a table of one row, as large as the model's; 0, "
+      "or black, where to fill in. Without it, values that are missing are filled in");
   AddSet(command, a->assignments);
-  command.SetFooter("Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png");
+  command.SetFooter(
+      "Examples: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png\n"
+      "          grbm inpaint runs/table --data gaps.csv --split all -o filled.csv");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
 }
 

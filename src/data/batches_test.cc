@@ -182,6 +182,51 @@ TEST(BatchStream, EpochsDiffer) {
   EXPECT_NE(Rows(stream, 0), Rows(stream, 1));
 }
 
+// In an epoch of n places row i has n wᵢ/Σw, to within one; over many its mean is that, to within 5 standard errors of a
+// number of which an epoch's is off by less than one: at 4000 epochs and 5 rows an error of 3e-6.
+TEST(BatchStream, WeightsAreSharesOfAnEpoch) {
+  const std::vector<double> weights = {0.3, 0, 2, 1.1, 0.6};
+  constexpr int kEpochs = 4000;
+  const BatchStream stream(5, 5, 3, weights);
+  std::vector<double> used(5);
+  for (std::uint64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    std::vector<double> now(5);
+    for (const Index row : Rows(stream, epoch)) ++now[static_cast<std::size_t>(row)];
+    for (std::size_t i = 0; i < 5; ++i) {
+      EXPECT_LT(std::abs(now[i] - 5 * weights[i] / 4), 1) << "row " << i;
+      used[i] += now[i];
+    }
+  }
+  EXPECT_EQ(used[1], 0);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const double share = 5 * weights[i] / 4;
+    const double part = share - std::floor(share);
+    EXPECT_NEAR(used[i] / kEpochs, share, 5 * std::sqrt(part * (1 - part) / kEpochs) + 1e-12) << "row " << i;
+  }
+}
+
+// Each place of a batch holds row i with probability wᵢ/Σw, as a place among rows that are repeated does. The counts are
+// of 6000 epochs each, and differ by less than 5 of their standard errors.
+TEST(BatchStream, WholeWeightsAreAsRepeatedRows) {
+  const BatchStream weighted(3, 2, 8, std::vector<double>{1, 3, 2});
+  const BatchStream repeated(6, 2, 9);
+  const Index original[] = {0, 1, 1, 1, 2, 2};
+  std::vector<double> a(3);
+  std::vector<double> b(3);
+  constexpr int kBatches = 18000;
+  for (std::uint64_t t = 0; t < kBatches; ++t) {
+    ++a[static_cast<std::size_t>(Rows(weighted, t)[0])];
+    ++b[static_cast<std::size_t>(original[Rows(repeated, t)[0]])];
+  }
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(a[i], b[i], 5 * std::sqrt(2.0 * kBatches / 4)) << "row " << i;
+}
+
+TEST(BatchStream, WeightsThatAreTheSameLeaveNoTrace) {
+  const BatchStream plain(7, 4, 5);
+  const BatchStream same(7, 4, 5, std::vector<double>(7, 0.1));
+  for (std::uint64_t t = 0; t < 20; ++t) EXPECT_EQ(Rows(plain, t), Rows(same, t));
+}
+
 TEST(BatchStream, RefusesWrongCalls) {
   EXPECT_THROW(BatchStream(0, 1, 1), DataError);
   EXPECT_THROW(BatchStream(1, 0, 1), DataError);

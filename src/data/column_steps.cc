@@ -29,6 +29,7 @@ bool ColumnSteps::Column::loses() const {
 }
 
 void ColumnSteps::Add(std::size_t column, double value) {
+  if (std::isnan(value)) return;
   Column& c = columns_[column];
   c.low = c.seen ? std::min(c.low, value) : value;
   c.high = c.seen ? std::max(c.high, value) : value;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -198,17 +199,26 @@ class Table {
     if (!names_.empty() && names_.size() != count_) RefuseLength(names_.size());
     const bool index = !names_.empty() && count_ > 1 && (names_[0].empty() || names_[0] == "Unnamed: 0");
     if (!options_.label.empty()) label_ = ChooseColumn(options_.label, names_, count_, path_ + ": data.label");
+    if (!options_.weight.empty()) {
+      weight_ = ChooseColumn(options_.weight, names_, count_, path_ + ": data.weight");
+      if (label_ == weight_) {
+        throw ConfigError(fmt::format("{}: column {} is both data.label and data.weight", path_, Named(*weight_)));
+      }
+    }
     if (!options_.columns.empty()) {
       columns_ = ChooseColumns(options_.columns, names_, count_, path_ + ": data.columns");
-      if (label_ && std::ranges::find(columns_, *label_) != columns_.end()) {
-        throw ConfigError(fmt::format("{}: column {} is the label, and among data.columns", path_, Named(*label_)));
+      for (const auto& [column, what] : {std::pair(label_, "label"), std::pair(weight_, "weight")}) {
+        if (column && std::ranges::find(columns_, *column) != columns_.end()) {
+          throw ConfigError(
+              fmt::format("{}: column {} is the {}, and among data.columns", path_, Named(*column), what));
+        }
       }
       return;
     }
     if (index) notes_.emplace_back("column 1 names the rows, and is left out");
     std::vector<std::size_t> texts;
     for (std::size_t c = index ? 1 : 0; c < count_; ++c) {
-      if (label_ == c) continue;
+      if (label_ == c || weight_ == c) continue;
       (IsText(lines_.cells()[c]) ? texts : columns_).push_back(c);
     }
     // What begins as a number does, "2,5" or a date, was not meant as a name.
@@ -249,24 +259,33 @@ class Table {
       steps_->Add(k, value);
     }
     if (cells.size() != count_) RefuseLength(count_);
+    if (weight_) weights_.push_back(Weight(cells[*weight_]));
     if (!label_) return;
     if (IsMissing(cells[*label_])) lines_.Refuse(Named(*label_), "the label is missing: leave the row out");
     labels_.emplace_back(cells[*label_]);
   }
 
-  // As it is given; finite as a float, too.
+  // As it is given; finite as a float, too, or NaN where it is missing.
   double Value(std::string_view cell, std::size_t column) const {
     const std::string shown = cell.empty() ? "an empty cell" : Quoted(cell);
-    if (IsMissing(cell)) {
-      lines_.Refuse(Named(column),
-                    fmt::format("{}: the value is missing: leave the row out, or fill in the value", shown));
-    }
     const std::optional<double> value = Number(cell);
+    if (IsMissing(cell) || (options_.gaps && value && std::isnan(*value))) {
+      if (options_.gaps) return std::numeric_limits<double>::quiet_NaN();
+      lines_.Refuse(Named(column), fmt::format("{}: the value is missing: leave the row out, or fill in the value{}",
+                                               shown, kGapAdvice));
+    }
     if (!value) lines_.Refuse(Named(column), fmt::format("{} is not a number{}", shown, Hint(cell)));
     if (std::isfinite(static_cast<float>(*value))) return *value;
     lines_.Refuse(
         Named(column),
         fmt::format("{}: allowed are finite numbers below 3.4e38: leave the row out, or fill in the value", shown));
+  }
+
+  double Weight(std::string_view cell) const {
+    const std::optional<double> value = Number(cell);
+    if (value && std::isfinite(*value) && *value >= 0) return *value;
+    lines_.Refuse(Named(*weight_), fmt::format("{} is no weight: allowed are finite numbers of at least 0",
+                                               cell.empty() ? "an empty cell" : Quoted(cell)));
   }
 
   Dataset Finish(Index rows) {
@@ -277,8 +296,10 @@ class Table {
       for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
     }
     std::vector<int> labels = NumberLabels(labels_, names.labels);
-    return Dataset(std::move(values), {}, path_, std::move(labels), false, steps_ ? steps_->Warning(path_) : "")
-        .WithNames(std::move(names));
+    return Dataset(std::move(values), {}, path_, std::move(labels), false, steps_ ? steps_->Warning(path_) : "",
+                   options_.gaps)
+        .WithNames(std::move(names))
+        .WithWeights(std::move(weights_));
   }
 
   Lines lines_;
@@ -289,9 +310,11 @@ class Table {
   std::size_t count_ = 0;
   std::vector<std::size_t> columns_;
   std::optional<std::size_t> label_;
+  std::optional<std::size_t> weight_;
   std::vector<float> values_;
   std::optional<ColumnSteps> steps_;
   std::vector<std::string> labels_;
+  std::vector<double> weights_;
   std::vector<std::string> notes_;
 };
 

@@ -11,7 +11,9 @@ namespace grbm {
 struct CsvOptions {
   std::string columns = {};  // which, see ChooseColumns; empty: all that hold numbers
   std::string label = {};    // the column of labels, by name or number; empty: a single one of text, where there is one
+  std::string weight = {};   // the column of row weights, by name or number; empty: none
   std::string missing = {};  // marks of missing values, separated by commas; an empty cell always is one
+  bool gaps = false;         // whether missing values are taken, as NaN, or refused
 };
 
 // One row per line; cells separated by commas, tabs or semicolons: what the first line has of tabs, else of semicolons,
@@ -21,8 +23,8 @@ struct CsvOptions {
 //
 // A column whose first cell is text is one of text: the label, where it is the only one. Labels that are whole numbers
 // stay so; others are numbered in the order of their names. What was left out or taken as labels stands in notes().
-// Throws DataError with line and column (counted from 1) for anything else, missing values among it, ConfigError for
-// options that do not fit.
+// Throws DataError with line and column (counted from 1) for anything else, missing values that are not taken among it,
+// ConfigError for options that do not fit.
 Dataset ParseCsv(std::string_view text, const std::string& path, const CsvOptions& options = {});
 
 }  // namespace grbm

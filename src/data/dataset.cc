@@ -18,7 +18,9 @@ float FloatAt(const void* values, Index index) {
   return value;
 }
 
-void CheckFinite(const Dataset::Storage& s) {
+// Whether there are gaps.
+bool CheckFinite(const Dataset::Storage& s) {
+  bool gaps = false;
   // The sum of the values times zero is zero, unless one is not finite: a loop without a branch.
   for (Index r = 0; r < s.rows; ++r) {
     float sum = 0;
@@ -27,12 +29,17 @@ void CheckFinite(const Dataset::Storage& s) {
     for (Index c = 0; c < s.visible; ++c) {
       const float value = FloatAt(s.values, r * s.visible + c);
       if (std::isfinite(value)) continue;
+      if (s.gaps && std::isnan(value)) {
+        gaps = true;
+        continue;
+      }
       throw DataError(fmt::format(
           "{}: row {}, column {} (counted from 0): the value is {}: allowed are finite numbers below 3.4e38: leave "
-          "the row out, or fill in the value",
-          s.source, r, c, value));
+          "the row out, or fill in the value{}",
+          s.source, r, c, value, std::isnan(value) ? kGapAdvice : ""));
     }
   }
+  return gaps;
 }
 
 template <typename Values>
@@ -58,7 +65,7 @@ Dataset::Dataset(Storage storage, std::vector<int> labels) {
     throw DataError(fmt::format("{}: {} labels for {} rows: expected is one for each", storage.source, labels.size(),
                                 storage.rows));
   }
-  if (!storage.is_8bit) CheckFinite(storage);
+  storage.gaps = !storage.is_8bit && CheckFinite(storage);
   storage_ = std::make_shared<const Storage>(std::move(storage));
   if (!labels.empty()) labels_ = std::make_shared<const std::vector<int>>(std::move(labels));
 }
@@ -74,13 +81,21 @@ Dataset::Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape sha
 }
 
 Dataset::Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels, bool is_16bit,
-                 std::string warning) {
+                 std::string warning, bool gaps) {
   const Index rows = values.rows();
   const Index visible = values.cols();
   Storage storage = InMemory(std::move(values), false, rows, visible, shape, std::move(source));
   storage.is_16bit = is_16bit;
   storage.warning = std::move(warning);
+  storage.gaps = gaps;
   *this = Dataset(std::move(storage), std::move(labels));
+}
+
+void Dataset::RequireNoGaps(const char* what) const {
+  if (!has_gaps()) return;
+  throw DataError(
+      fmt::format("{}: {} has missing values: whole rows are needed: fill them in (grbm inpaint), or leave rows out",
+                  what, source()));
 }
 
 const Dataset::Storage& Dataset::storage() const {
@@ -90,6 +105,36 @@ const Dataset::Storage& Dataset::storage() const {
 
 std::span<const int> Dataset::labels() const {
   return labels_ ? std::span<const int>(*labels_) : std::span<const int>();
+}
+
+std::span<const double> Dataset::weights() const {
+  return weights_ ? std::span<const double>(*weights_) : std::span<const double>();
+}
+
+Dataset Dataset::WithWeights(std::vector<double> weights) const {
+  Dataset result = *this;
+  result.weights_.reset();
+  if (weights.empty()) return result;
+  if (static_cast<Index>(weights.size()) != rows()) {
+    throw DataError(
+        fmt::format("{}: {} weights for {} rows: expected is one for each", source(), weights.size(), rows()));
+  }
+  double sum = 0;
+  for (std::size_t r = 0; r < weights.size(); ++r) {
+    if (!std::isfinite(weights[r]) || weights[r] < 0) {
+      throw DataError(
+          fmt::format("{}: the weight of row {} (counted from 0) is {}: allowed are finite numbers of at "
+                      "least 0",
+                      source(), r, weights[r]));
+    }
+    sum += weights[r];
+  }
+  if (!(sum > 0) || !std::isfinite(sum)) {
+    throw DataError(
+        fmt::format("{}: the weights add up to {}: at least one must be above 0, and their sum finite", source(), sum));
+  }
+  result.weights_ = std::make_shared<const std::vector<double>>(std::move(weights));
+  return result;
 }
 
 const Dataset::Names& Dataset::names() const {
@@ -160,17 +205,19 @@ Matrix Dataset::Read(Index first, Index count) const {
 Dataset Dataset::Select(std::span<const Index> rows) const {
   auto selection = std::make_shared<std::vector<Index>>();
   auto labels = std::make_shared<std::vector<int>>();
+  std::vector<double> weights;
   selection->reserve(rows.size());
   for (const Index index : rows) {
     CheckRows(index, 1);
     const auto at = static_cast<std::size_t>(index);
     selection->push_back(selection_ ? (*selection_)[at] : index);
     if (labels_) labels->push_back((*labels_)[at]);
+    if (weights_) weights.push_back((*weights_)[at]);
   }
   Dataset result = *this;
   result.selection_ = std::move(selection);
   if (labels_) result.labels_ = std::move(labels);
-  return result;
+  return weights_ ? result.WithWeights(std::move(weights)) : result;
 }
 
 }  // namespace grbm

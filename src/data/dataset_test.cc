@@ -91,6 +91,34 @@ TEST(Dataset, RefusesWhatIsNotFiniteAndNamesThePlace) {
   }
 }
 
+TEST(Dataset, TakesGapsWhereTheyAreAskedFor) {
+  Matrix values = Floats();
+  EXPECT_FALSE(Dataset(values, {}, "a", {}, false, {}, true).has_gaps());
+  values(1, 2) = std::nanf("");
+  const Dataset data(values, {}, "a", {}, false, {}, true);
+  EXPECT_TRUE(data.has_gaps());
+  EXPECT_TRUE(std::isnan(data.ReadAll()(1, 2)));
+  EXPECT_THAT(DataMessage([&] { data.RequireNoGaps("score"); }), HasSubstr("score: a has missing values: whole rows"));
+  values(0, 0) = HUGE_VALF;
+  EXPECT_THROW(Dataset(values, {}, "a", {}, false, {}, true), DataError);
+}
+
+TEST(Dataset, RowsCarryTheirWeights) {
+  const Dataset data = Dataset(Floats(), {}, "a").WithWeights({0.5, 2});
+  EXPECT_THAT(data.weights(), ElementsAre(0.5, 2));
+  EXPECT_THAT(data.Select(std::vector<Index>{1, 0, 1}).weights(), ElementsAre(2, 0.5, 2));
+  EXPECT_TRUE(data.WithWeights({}).weights().empty());
+  const auto refused = [&](const std::vector<double>& weights) {
+    return DataMessage([&] { data.WithWeights(weights); });
+  };
+  EXPECT_EQ(refused({1}), "a: 1 weights for 2 rows: expected is one for each");
+  EXPECT_EQ(refused({1, -1}),
+            "a: the weight of row 1 (counted from 0) is -1: allowed are finite numbers of at least 0");
+  EXPECT_THAT(refused({NAN, 1}), HasSubstr("the weight of row 0 (counted from 0) is nan"));
+  EXPECT_THAT(refused({1, HUGE_VAL}), HasSubstr("is inf"));
+  EXPECT_EQ(refused({0, 0}), "a: the weights add up to 0: at least one must be above 0, and their sum finite");
+}
+
 TEST(Dataset, RefusesNoRowsAndLabelsOfAnotherNumber) {
   EXPECT_EQ(DataMessage([] { Dataset(Matrix(0, 3), {}, "a"); }),
             "a: 0 rows of 3 values: expected is at least one of each");

@@ -1,5 +1,7 @@
 #include "grbm/data/fingerprint.h"
 
+#include <bit>
+
 #include "core/hash.h"
 
 namespace grbm {
@@ -12,6 +14,7 @@ std::uint64_t Fingerprint(const Dataset& data) {
   }
   const auto width = static_cast<std::size_t>(data.visible()) * (data.is_8bit() ? 1 : sizeof(float));
   for (Index r = 0; r < data.rows(); ++r) hash.Add({static_cast<const char*>(data.row(r)), width});
+  for (const double weight : data.weights()) hash.Add(std::bit_cast<std::uint64_t>(weight));
   return hash.value();
 }
 

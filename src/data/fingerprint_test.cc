@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <set>
 
 namespace grbm {
@@ -24,6 +25,15 @@ TEST(FingerprintTest, ValuesOrderShapeAndStorageCount) {
   EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 2, {}, "bytes"}));
   EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 4, {2, 2, 1}, "bytes"}));
   EXPECT_TRUE(differs({std::vector<std::uint8_t>{1, 2, 3, 4}, 4, {}, "bytes"}));
+}
+
+TEST(FingerprintTest, WeightsAndGapsCount) {
+  const Dataset data = Floats({1, 2, 3, 4}, 2);
+  EXPECT_NE(Fingerprint(data.WithWeights({1, 2})), Fingerprint(data));
+  EXPECT_NE(Fingerprint(data.WithWeights({1, 2})), Fingerprint(data.WithWeights({2, 1})));
+  Matrix gap = data.ReadAll();
+  gap(0, 1) = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_NE(Fingerprint(Dataset(gap, {}, "a", {}, false, {}, true)), Fingerprint(data));
 }
 
 TEST(FingerprintTest, NamesLabelsAndTheWayToTheRowsDoNot) {

@@ -22,7 +22,7 @@ bool IsHdf5(std::string_view bytes) { return bytes.starts_with("\x89HDF\r\n\x1a\
 
 #ifndef GRBM_HAS_HDF5
 
-Dataset ReadHdf5Rows(const std::string& path, const std::string&, const std::string&) {
+Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions&) {
   throw DataError(path +
                   ": an HDF5 file: this build of grbm does not read them: build it where libhdf5-dev is installed");
 }
@@ -232,12 +232,16 @@ Matrix ReadSparse(const Hdf5File& file, const std::string& key, const std::strin
                  path + ": " + key);
 }
 
+// Where an array of one element per row, or a column of obs, lies; `setting` asked for it.
+std::string PlaceOf(const Hdf5File& file, const std::string& name, const char* setting, const std::string& path) {
+  const std::string place = file.Has(name) ? name : "obs/" + name;
+  if (file.Has(place)) return place;
+  throw ConfigError(fmt::format("{}: data.{} = {}: no such array, and no such column of obs", path, setting, name));
+}
+
 std::vector<int> ReadLabels(const Hdf5File& file, const std::string& label, const std::string& path,
                             std::vector<std::string>& names) {
-  const std::string place = file.Has(label) ? label : "obs/" + label;
-  if (!file.Has(place)) {
-    throw ConfigError(fmt::format("{}: data.label = {}: no such array, and no such column of obs", path, label));
-  }
+  const std::string place = PlaceOf(file, label, "label", path);
   std::vector<std::string> texts;
   if (!file.IsArray(place)) {  // AnnData's categories
     const auto codes = file.Numbers<std::int64_t>(place + "/codes", H5T_NATIVE_INT64);
@@ -266,8 +270,16 @@ std::vector<int> ReadLabels(const Hdf5File& file, const std::string& label, cons
   return NumberLabels(texts, names);
 }
 
-Dataset ReadValues(const Hdf5File& file, const std::string& key, const std::string& path, std::vector<int> labels) {
-  if (!file.IsArray(key)) return {ReadSparse(file, key, path), {}, path, std::move(labels)};
+std::vector<double> ReadWeights(const Hdf5File& file, const std::string& weight, const std::string& path) {
+  const std::string place = PlaceOf(file, weight, "weight", path);
+  std::vector<double> weights = file.Numbers<double>(place, H5T_NATIVE_DOUBLE);
+  if (weights.empty()) file.Refuse(place, "no weights: expected is one for each row");
+  return weights;
+}
+
+Dataset ReadValues(const Hdf5File& file, const std::string& key, const std::string& path, std::vector<int> labels,
+                   bool gaps) {
+  if (!file.IsArray(key)) return {ReadSparse(file, key, path), {}, path, std::move(labels), false, {}, gaps};
   const std::vector<Index> sizes = file.Shape(key);
   const ImageShape shape = ShapeOfRows(sizes, path + ": " + key);
   const Index visible = shape.known() ? shape.size() : sizes[1];
@@ -277,22 +289,22 @@ Dataset ReadValues(const Hdf5File& file, const std::string& key, const std::stri
   const std::vector<float> values = file.Numbers<float>(key, H5T_NATIVE_FLOAT);
   Matrix rows(sizes[0], visible);
   std::ranges::copy(values, rows.values().begin());
-  return {std::move(rows), shape, path, std::move(labels)};
+  return {std::move(rows), shape, path, std::move(labels), false, {}, gaps};
 }
 
 }  // namespace
 
-Dataset ReadHdf5Rows(const std::string& path, const std::string& key, const std::string& label) {
+Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions& options) {
   const Hdf5File file(path);
-  const std::string name = key.empty() ? DefaultKey(file, path) : key;
+  const std::string name = options.key.empty() ? DefaultKey(file, path) : options.key;
   if (!file.Has(name)) {
     throw ConfigError(
         fmt::format("{}: data.key = {}: no such array: there are {}", path, name, fmt::join(file.TopNames(), ", ")));
   }
   Dataset::Names names;
   std::vector<int> labels;
-  if (!label.empty()) labels = ReadLabels(file, label, path, names.labels);
-  Dataset data = ReadValues(file, name, path, std::move(labels));
+  if (!options.label.empty()) labels = ReadLabels(file, options.label, path, names.labels);
+  Dataset data = ReadValues(file, name, path, std::move(labels), options.gaps);
   if (name == "X" && file.Has("var")) {
     std::string index = file.TextAttribute("var", "_index");
     if (index.empty()) index = "_index";
@@ -300,7 +312,8 @@ Dataset ReadHdf5Rows(const std::string& path, const std::string& key, const std:
     if (file.Has(place) && file.IsArray(place) && file.IsText(place)) names.columns = file.Texts(place);
     if (std::ssize(names.columns) != data.visible()) names.columns.clear();
   }
-  return data.WithNames(std::move(names));
+  data = data.WithNames(std::move(names));
+  return options.weight.empty() ? data : data.WithWeights(ReadWeights(file, options.weight, path));
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "data/array_options.h"
 #include "grbm/data/dataset.h"
 
 namespace grbm {
@@ -17,6 +18,6 @@ bool IsHdf5(std::string_view bytes);
 //
 // Throws DataError for files that are not valid, or where HDF5 was left out when the library was built; ConfigError for
 // arrays that there are not.
-Dataset ReadHdf5Rows(const std::string& path, const std::string& key, const std::string& label);
+Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions& options);
 
 }  // namespace grbm

@@ -26,6 +26,9 @@ DataInfo Describe(const Dataset& data) {
   info.mean = all.mean;
   info.deviation = std::sqrt(all.variance);
   for (std::size_t i = 0; i < units.mean.size(); ++i) info.constant_units += units.constant(i) ? 1 : 0;
+  if (data.has_gaps()) {
+    for (const double known : units.known) info.missing.push_back(1 - known);
+  }
   for (const int label : data.labels()) ++info.labels[label];
   return info;
 }

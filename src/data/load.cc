@@ -114,13 +114,21 @@ Dataset LoadFile(const DataOptions& options) {
   const bool hdf5 = IsHdf5(file.bytes);
   CheckFits("columns", options.columns, table, "tables (.csv, .tsv)", path);
   CheckFits("label", options.label, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
+  CheckFits("weight", options.weight, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
   CheckFits("key", options.key, npz || hdf5, "NPZ and HDF5 files", path);
   if (IsIdx(file.bytes) || IsGzip(file.bytes)) return ReadIdxWithLabels(path);
-  if (IsNpy(file.bytes)) return ReadNpyRows(file, path);
-  if (npz) return ReadNpzRows(path, options.key, options.label);
-  if (hdf5) return ReadHdf5Rows(path, options.key, options.label);
+  const bool gaps = options.gaps == Gaps::kSample;
+  const ArrayOptions array{.key = options.key, .label = options.label, .weight = options.weight, .gaps = gaps};
+  if (IsNpy(file.bytes)) return ReadNpyRows(file, path, gaps);
+  if (npz) return ReadNpzRows(path, array);
+  if (hdf5) return ReadHdf5Rows(path, array);
   if (table) {
-    return ParseCsv(file.bytes, path, {.columns = options.columns, .label = options.label, .missing = options.missing});
+    return ParseCsv(file.bytes, path,
+                    {.columns = options.columns,
+                     .label = options.label,
+                     .weight = options.weight,
+                     .missing = options.missing,
+                     .gaps = gaps});
   }
   if (IsPng(file.bytes) || IsJpeg(file.bytes)) {
     throw DataError(path + ": a single image: give the folder of the images instead");
@@ -167,6 +175,7 @@ Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgr
   CheckFits("columns", options.columns, false, "tables (.csv, .tsv)", options.source);
   CheckFits("label", options.label, false, "tables, NPZ, HDF5 and h5ad files: here folders are the classes",
             options.source);
+  CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
   CheckFits("key", options.key, false, "NPZ and HDF5 files", options.source);
   std::vector<std::string> names = ListImages(options.source);
   if (options.held_out.empty()) {
@@ -186,7 +195,10 @@ Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgr
 Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
   const bool transform = options.crop > 0 || options.resize > 0;
   if (options.source.empty()) throw ConfigError("data: source is empty: name the data, or give a path");
-  if (IsDataName(options.source)) CheckNothingHeldOut(options, "has held-out data of its own");
+  if (IsDataName(options.source)) {
+    CheckNothingHeldOut(options, "has held-out data of its own");
+    CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
+  }
   if (options.split == "test" && !options.held_out.empty() && !HeldOutShare(options)) {
     DataOptions other = options;  // the same of another file or folder
     other.source = std::exchange(other.held_out, {});
@@ -209,8 +221,14 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
   if (!named && fs::is_directory(options.source, error)) return LoadFolder(options, pool, progress);
   if (!named) CheckOnePart(options);
   Dataset data = named ? LoadNamed(options) : LoadFile(options);
+  if (transform && data.has_gaps()) {
+    throw ConfigError(fmt::format(
+        "data: crop, resize: {} has missing values: such images are taken as they are: allowed is 0", options.source));
+  }
   if (const auto chosen = ChosenRows(options, data.rows())) data = data.Select(*chosen);
-  return transform ? TransformImages(data, Index{options.crop}, Index{options.resize}, pool) : data;
+  if (!transform) return data;
+  std::vector<double> weights(data.weights().begin(), data.weights().end());
+  return TransformImages(data, Index{options.crop}, Index{options.resize}, pool).WithWeights(std::move(weights));
 }
 
 }  // namespace

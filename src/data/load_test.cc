@@ -285,8 +285,8 @@ TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   DataOptions options;
   std::vector<std::string_view> names;
   for (const Field& field : options.Fields()) names.push_back(field.name);
-  EXPECT_THAT(names, ElementsAre("source", "columns", "label", "key", "missing", "standardize", "crop", "resize",
-                                 "subset", "subset_seed", "split", "held_out", "noise"));
+  EXPECT_THAT(names, ElementsAre("source", "columns", "label", "weight", "key", "missing", "gaps", "standardize",
+                                 "crop", "resize", "subset", "subset_seed", "split", "held_out", "noise"));
   AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
   EXPECT_EQ(options.standardize, Standardize::kPixel);
 }

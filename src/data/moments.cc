@@ -1,7 +1,12 @@
 #include "data/moments.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
 #include <limits>
+
+#include "grbm/core/error.h"
 
 namespace grbm {
 
@@ -9,14 +14,18 @@ namespace {
 
 constexpr Index kBlock = 128;  // rows at a time
 
-// visit(row): visible floats.
+// visit(row, weight): visible floats, and what they count for; rows that count for nothing are left out.
 template <typename Visit>
 void ForEachRow(const Dataset& data, Visit visit) {
+  const std::span<const double> weights = data.weights();
   Matrix block(std::min(kBlock, data.rows()), data.visible());
   for (Index first = 0; first < data.rows(); first += kBlock) {
     const MutableMatrix part = block.view().Rows(0, std::min(kBlock, data.rows() - first));
     data.Read(first, part);
-    for (Index r = 0; r < part.rows(); ++r) visit(part.row(r));
+    for (Index r = 0; r < part.rows(); ++r) {
+      const double weight = weights.empty() ? 1.0 : weights[static_cast<std::size_t>(first + r)];
+      if (weight > 0) visit(part.row(r), weight);
+    }
   }
 }
 
@@ -24,27 +33,38 @@ void ForEachRow(const Dataset& data, Visit visit) {
 
 UnitMoments ComputeMoments(const Dataset& data) {
   const auto visible = static_cast<std::size_t>(data.visible());
-  const auto rows = static_cast<double>(data.rows());
   UnitMoments m;
   m.mean.assign(visible, 0);
   m.variance.assign(visible, 0);
   m.min.assign(visible, std::numeric_limits<float>::infinity());
   m.max.assign(visible, -std::numeric_limits<float>::infinity());
-  ForEachRow(data, [&](std::span<const float> row) {
+  double total = 0;  // weight of all rows, and of those whose value is known
+  std::vector<double> known(visible);
+  ForEachRow(data, [&](std::span<const float> row, double weight) {
+    total += weight;
     for (std::size_t i = 0; i < visible; ++i) {
-      m.mean[i] += double{row[i]};
+      if (std::isnan(row[i])) continue;
+      known[i] += weight;
+      m.mean[i] += weight * double{row[i]};
       m.min[i] = std::min(m.min[i], row[i]);
       m.max[i] = std::max(m.max[i], row[i]);
     }
   });
-  for (std::size_t i = 0; i < visible; ++i) m.mean[i] = m.constant(i) ? double{m.min[i]} : m.mean[i] / rows;
-  ForEachRow(data, [&](std::span<const float> row) {
+  for (std::size_t i = 0; i < visible; ++i) {
+    if (m.min[i] > m.max[i]) {
+      throw DataError(
+          fmt::format("{}: column {} (counted from 0): no value is known: leave the column out", data.source(), i));
+    }
+    m.mean[i] = m.constant(i) ? double{m.min[i]} : m.mean[i] / known[i];
+    m.known.push_back(known[i] / total);
+  }
+  ForEachRow(data, [&](std::span<const float> row, double weight) {
     for (std::size_t i = 0; i < visible; ++i) {
       const double d = double{row[i]} - m.mean[i];
-      m.variance[i] += d * d;
+      if (!std::isnan(row[i])) m.variance[i] += weight * (d * d);
     }
   });
-  for (double& variance : m.variance) variance /= rows;
+  for (std::size_t i = 0; i < visible; ++i) m.variance[i] /= known[i];
   return m;
 }
 
@@ -52,16 +72,16 @@ PooledMoments Pool(const UnitMoments& units, std::size_t first, std::size_t step
   PooledMoments pooled{0, 0, units.min[first], units.max[first]};
   double count = 0;
   for (std::size_t i = first; i < units.mean.size(); i += step) {
-    pooled.mean += units.mean[i];
+    pooled.mean += units.known[i] * units.mean[i];
     pooled.min = std::min(pooled.min, units.min[i]);
     pooled.max = std::max(pooled.max, units.max[i]);
-    ++count;
+    count += units.known[i];
   }
   pooled.mean /= count;
   // Within the units, and between them.
   for (std::size_t i = first; i < units.mean.size(); i += step) {
     const double d = units.mean[i] - pooled.mean;
-    pooled.variance += (units.variance[i] + d * d) / count;
+    pooled.variance += units.known[i] * (units.variance[i] + d * d) / count;
   }
   return pooled;
 }

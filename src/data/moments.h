@@ -1,4 +1,4 @@
-// Statistics of each visible unit, in double and without holding the data as floats.
+// Statistics of each visible unit, in double and without holding the data as floats; rows count by their weights.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,16 @@ namespace grbm {
 // One element per visible unit.
 struct UnitMoments {
   std::vector<double> mean;
-  std::vector<double> variance;  // of the rows as they are: divided by their number
+  std::vector<double> variance;  // of the values as they are: divided by their number
+  std::vector<double> known;     // share of the rows, by weight, whose value is known; of these are the others
   std::vector<float> min;
   std::vector<float> max;
 
   bool constant(std::size_t unit) const { return min[unit] == max[unit]; }
 };
 
-// Reads the data twice, block by block in the order of rows: the same data give the same bits.
+// Reads the data twice, block by block in the order of rows: the same data give the same bits. Throws DataError where no
+// value of a unit is known.
 UnitMoments ComputeMoments(const Dataset& data);
 
 // Mean and variance of all values of several units together: first, first + step, ...

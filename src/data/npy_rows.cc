@@ -43,26 +43,42 @@ std::string LossWarning(const Tensor& tensor, Index rows, Index visible, const s
 }
 
 Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const void> owner, const std::string& path,
-             std::vector<int> labels) {
+             std::vector<int> labels, bool gaps) {
   const ImageShape shape = ShapeOfRows(tensor.shape, path);
   const Index rows = tensor.shape[0];
   const Index visible = shape.known() ? shape.size() : tensor.shape[1];
   const bool is_8bit = tensor.dtype == "U8";
   if (is_8bit || tensor.dtype == "F32") {
-    return Dataset({std::move(owner), tensor.bytes.data(), is_8bit, rows, visible, shape, path}, std::move(labels));
+    Dataset::Storage storage{std::move(owner), tensor.bytes.data(), is_8bit, rows, visible, shape, path};
+    storage.gaps = gaps;
+    return Dataset(std::move(storage), std::move(labels));
   }
   Matrix values(rows, visible);
   CopyFloats(file, tensor, values.values());
-  return {std::move(values), shape, path, std::move(labels), false, LossWarning(tensor, rows, visible, path)};
+  return {std::move(values), shape, path, std::move(labels), false, LossWarning(tensor, rows, visible, path), gaps};
 }
 
-std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path) {
+// The elements of an array of rank 1: `what` they are.
+std::vector<float> List(const TensorFile& file, const Tensor& tensor, const std::string& path, const char* what) {
   if (tensor.shape.size() != 1) {
     throw DataError(
-        fmt::format("{}: {}: an array of rank {}: labels are of rank 1", path, tensor.name, tensor.shape.size()));
+        fmt::format("{}: {}: an array of rank {}: {} are of rank 1", path, tensor.name, tensor.shape.size(), what));
   }
   std::vector<float> values(static_cast<std::size_t>(tensor.shape[0]));
   CopyFloats(file, tensor, values);
+  return values;
+}
+
+// One per row; what they may be is checked where they are taken.
+std::vector<double> Weights(const TensorFile& file, const Tensor& tensor, const std::string& path) {
+  const std::vector<float> values = List(file, tensor, path, "weights");
+  if (values.empty())
+    throw DataError(fmt::format("{}: {}: no weights: expected is one for each row", path, tensor.name));
+  return {values.begin(), values.end()};
+}
+
+std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path) {
+  const std::vector<float> values = List(file, tensor, path, "labels");
   std::vector<int> labels;
   for (const float value : values) {
     if (!(std::abs(value) < 0x1p24f) || value != std::floor(value)) {
@@ -80,17 +96,18 @@ bool IsZip(std::string_view bytes) { return bytes.starts_with("PK\x03\x04") || b
 
 bool IsNpy(std::string_view bytes) { return bytes.starts_with("\x93NUMPY"); }
 
-Dataset ReadNpyRows(const FileBytes& file, const std::string& path) {
+Dataset ReadNpyRows(const FileBytes& file, const std::string& path, bool gaps) {
   TensorFile array;
   array.source = path;
   AppendNpy(array, "", file.bytes, path);
   // An array in Fortran's order was copied into the other; otherwise the elements are those of the file.
   std::shared_ptr<const void> owner = file.owner;
   if (!array.storage.empty()) owner = array.storage.front();
-  return Rows(array, array.tensors.front(), std::move(owner), path, {});
+  return Rows(array, array.tensors.front(), std::move(owner), path, {}, gaps);
 }
 
-Dataset ReadNpzRows(const std::string& path, const std::string& key, const std::string& label) {
+Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options) {
+  const std::string& key = options.key;
   const auto archive = std::make_shared<const TensorFile>(ReadNpz(path));
   std::vector<std::string> arrays;
   std::vector<std::string> of_rows;
@@ -110,8 +127,10 @@ Dataset ReadNpzRows(const std::string& path, const std::string& key, const std::
   }
   const Tensor& tensor = find(key.empty() ? of_rows[0] : key, "key");
   std::vector<int> labels;
-  if (!label.empty()) labels = Labels(*archive, find(label, "label"), path);
-  return Rows(*archive, tensor, archive, path, std::move(labels));
+  if (!options.label.empty()) labels = Labels(*archive, find(options.label, "label"), path);
+  std::vector<double> weights;
+  if (!options.weight.empty()) weights = Weights(*archive, find(options.weight, "weight"), path);
+  return Rows(*archive, tensor, archive, path, std::move(labels), options.gaps).WithWeights(std::move(weights));
 }
 
 }  // namespace grbm

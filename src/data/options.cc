@@ -39,14 +39,24 @@ std::vector<Field> DataOptions::Fields() {
        "tables, h5ad: the column of labels, by name or number; empty: of a table the one of text, where there is one",
        {},
        "species"},
+      {"weight",
+       &weight,
+       "tables: the column of row weights, by name or number; NPZ, HDF5, h5ad: the array, or column of obs; the law of "
+       "the data is then that of rows drawn in proportion to them; empty: all rows count the same",
+       {},
+       "weight"},
       {"key", &key, "NPZ, HDF5: which array; empty: the only one", {}, "X"},
       {"missing",
        &missing,
-       "tables: marks of missing values, separated by commas; an empty cell always is one. Rows with missing values "
-       "are "
-       "refused",
+       "tables: marks of missing values, separated by commas; an empty cell always is one",
        {},
        "NA,-999"},
+      {"gaps",
+       MakeChoice(gaps, {"refuse", "sample"}),
+       "values that are missing (in tables, or NaN in arrays): refuse them, or train on what is known of a row: the "
+       "rest is drawn afresh, given that, at every update",
+       {},
+       "sample"},
       {"standardize", MakeChoice(standardize, {"channel", "pixel", "none"}),
        "what shares one mean and deviation: a colour channel (all values, where rows are not images), each pixel or "
        "column by itself, or nothing: values as they are"},

@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsNan;
 
 FileBytes InMemory(const std::string& contents) {
   auto owner = std::make_shared<const std::string>(contents);
@@ -280,7 +281,9 @@ TEST(Csv, TakesTheUsualOddities) {
 TEST(Csv, RefusesTheRestWithLineAndColumn) {
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3,x\n"); }), "a.csv: line 2, column 2: 'x' is not a number");
   EXPECT_EQ(DataMessage([] { Csv("1,2\n\n3,,4\n"); }),
-            "a.csv: line 3, column 2: an empty cell: the value is missing: leave the row out, or fill in the value");
+            std::string("a.csv: line 3, column 2: an empty cell: the value is missing: leave the row out, or fill in "
+                        "the value") +
+                kGapAdvice);
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3,4,5\n"); }),
             "a.csv: line 2, column 3: the line has 3 cells: expected are 2, as above");
   EXPECT_EQ(DataMessage([] { Csv("1,2\n3\n"); }),
@@ -362,11 +365,41 @@ TEST(Csv, NamesMissingValues) {
   const CsvOptions marks = {.missing = "NA,-999"};
   const auto refused = [&](const char* text) { return DataMessage([&] { Csv(text, marks); }); };
   EXPECT_EQ(refused("x,y\n1,2\n3,NA\n"),
-            "a.csv: line 3, column 2 'y': 'NA': the value is missing: leave the row out, or fill in the value");
+            std::string("a.csv: line 3, column 2 'y': 'NA': the value is missing: leave the row out, or fill in the "
+                        "value") +
+                kGapAdvice);
   EXPECT_THAT(refused("x,y\nNA,2\n"), HasSubstr("line 2, column 1 'x': 'NA': the value is missing"));
   EXPECT_THAT(refused("1,-999\n"), HasSubstr("'-999': the value is missing"));
   EXPECT_THAT(refused("x,k\n1,a\n2,NA\n"), HasSubstr("line 3, column 2 'k': the label is missing"));
   EXPECT_EQ(Csv("1,-998\n", marks).rows(), 1);
+}
+
+TEST(Csv, TakesMissingValuesWhereTheyAreAskedFor) {
+  const Dataset data = Csv("x,y,k\n1,NA,a\n,4,b\nNAN,6,b\n", {.missing = "NA", .gaps = true});
+  EXPECT_TRUE(data.has_gaps());
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(1, IsNan(), IsNan(), 4, IsNan(), 6));
+  EXPECT_FALSE(Csv("1,2\n", {.gaps = true}).has_gaps());
+  EXPECT_THAT(DataMessage([] { Csv("1,inf\n", {.gaps = true}); }), HasSubstr("'inf': allowed are finite numbers"));
+  EXPECT_THAT(DataMessage([] { Csv("x,k\n1,a\n2,\n", {.label = "k", .gaps = true}); }),
+              HasSubstr("the label is missing"));
+}
+
+TEST(Csv, TakesAColumnOfWeights) {
+  const Dataset data = Csv("x,w,k\n1,0.5,a\n2,0,b\n", {.weight = "w"});
+  EXPECT_EQ(data.visible(), 1);
+  EXPECT_THAT(data.weights(), ElementsAre(0.5, 0));
+  EXPECT_THAT(data.labels(), ElementsAre(0, 1));
+  const auto refused = [](const char* text, const CsvOptions& options) {
+    return DataMessage([&] { Csv(text, options); });
+  };
+  EXPECT_EQ(refused("x,w\n1,-1\n", {.weight = "w"}),
+            "a.csv: line 2, column 2 'w': '-1' is no weight: allowed are finite numbers of at least 0");
+  EXPECT_THAT(refused("x,w\n1,\n", {.weight = "w", .gaps = true}), HasSubstr("an empty cell is no weight"));
+  EXPECT_THAT(refused("x,w\n1,nan\n", {.weight = "w"}), HasSubstr("'nan' is no weight"));
+  EXPECT_THAT(refused("x,w\n1,0\n", {.weight = "w"}), HasSubstr("the weights add up to 0"));
+  EXPECT_THROW(Csv("x,w\n1,2\n", {.columns = "x,w", .weight = "w"}), ConfigError);
+  EXPECT_THROW(Csv("x,w\n1,2\n", {.label = "w", .weight = "w"}), ConfigError);
+  EXPECT_THROW(Csv("x,w\n1,2\n", {.weight = "z"}), ConfigError);
 }
 
 TEST(Sparse, BecomesDenseOrIsRefused) {

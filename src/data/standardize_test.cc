@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
+#include "grbm/core/error.h"
 #include "grbm/core/random.h"
 #include "grbm/data/info.h"
 
@@ -35,6 +37,40 @@ TEST(ComputeStandardization, OnePerChannel) {
   const float second = std::sqrt(125.0f);
   EXPECT_THAT(s.mean, ElementsAre(6, 25, 7, 6, 25, 7));
   EXPECT_THAT(s.deviation, ElementsAre(first, second, 1, first, second, 1));
+}
+
+// What is known alone counts: column by column, and of all values together.
+TEST(ComputeStandardization, IsOfKnownValues) {
+  constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+  Matrix values(4, 2);
+  std::ranges::copy(std::initializer_list<float>{1, 10, 3, kMissing, kMissing, 16, 5, kMissing},
+                    values.values().begin());
+  const Dataset data(values, {}, "gaps", {}, false, {}, true);
+  const Standardization pixel = ComputeStandardization(data, Standardize::kPixel);
+  EXPECT_THAT(pixel.mean, ElementsAre(3, 13));
+  EXPECT_THAT(pixel.deviation, ElementsAre(std::sqrt(8.0f / 3), 3));
+  const Standardization all = ComputeStandardization(data, Standardize::kChannel);
+  EXPECT_THAT(all.mean, Each(7));  // 1, 3, 5, 10, 16
+  EXPECT_FLOAT_EQ(all.deviation[0], std::sqrt((36 + 16 + 4 + 9 + 81) / 5.0f));
+  EXPECT_THAT(Describe(data).missing, ElementsAre(0.25, 0.5));
+  for (Index r = 0; r < 4; ++r) values(r, 1) = kMissing;
+  EXPECT_THROW(ComputeStandardization(Dataset(values, {}, "gaps", {}, false, {}, true), Standardize::kPixel),
+               DataError);
+}
+
+TEST(ComputeStandardization, WeightsAreAsRepeatedRows) {
+  const Matrix few = Random(4, 3, 5);
+  const Dataset data(few, {}, "a");
+  const Dataset repeated = data.Select(std::vector<Index>{0, 2, 2, 2, 3, 3});
+  const Dataset weighted = data.WithWeights({0.5, 0, 1.5, 1});
+  for (const Standardize kind : {Standardize::kChannel, Standardize::kPixel}) {
+    const Standardization a = ComputeStandardization(repeated, kind);
+    const Standardization b = ComputeStandardization(weighted, kind);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_FLOAT_EQ(a.mean[i], b.mean[i]);
+      EXPECT_FLOAT_EQ(a.deviation[i], b.deviation[i]);
+    }
+  }
 }
 
 TEST(ComputeStandardization, OnePerPixel) {

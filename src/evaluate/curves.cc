@@ -69,7 +69,10 @@ Curves::Curves(const EvaluateOptions& options, const Dataset& training, const st
     metrics_ = {"quick", "pseudo"};
     if (held_out) metrics_.insert(metrics_.begin() + 1, "gap");
   }
-  const auto read = [&](const Dataset& data) { return ReadSome(data, samples_, seed_); };
+  const auto read = [&](const Dataset& data) {
+    data.RequireNoGaps("evaluate: every_steps");
+    return ReadSome(data, samples_, seed_);
+  };
   training_ = read(training);
   if (training_.rows() < 20) {
     throw ConfigError(fmt::format("evaluate: every_steps = {}: {} rows of data are too few: at least 20 are needed",

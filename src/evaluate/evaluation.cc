@@ -20,6 +20,7 @@ namespace grbm {
 namespace {
 
 void CheckFits(const EvaluationRequest& request, const Dataset& data) {
+  data.RequireNoGaps("evaluate");
   const Index visible = request.file.model.gaussian_units();
   if (data.visible() == visible) return;
   const std::string other = request.given ? fmt::format("{} has {}", request.given->source(), visible)

@@ -92,9 +92,7 @@ Matrix MuPlus(const Model& model, Index rows, ThreadPool& pool, const Product& p
   return mean;
 }
 
-}  // namespace
-
-void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
+void CheckValues(const Model& model, ConstMatrix v, const char* what, bool gaps) {
   if (v.cols() != model.visible()) {
     throw DataError(fmt::format("{}: {} columns, but the model has {} visible units: they must be as many", what,
                                 v.cols(), model.visible()));
@@ -102,12 +100,18 @@ void CheckVisible(const Model& model, ConstMatrix v, const char* what) {
   for (Index r = 0; r < v.rows(); ++r) {
     if (AllFinite(v.row(r))) continue;
     for (Index i = 0; i < v.cols(); ++i) {
-      if (!std::isfinite(v(r, i))) {
+      if (!std::isfinite(v(r, i)) && !(gaps && std::isnan(v(r, i)))) {
         throw DataError(fmt::format("{}: element [{}, {}] is {}: every value must be finite", what, r, i, v(r, i)));
       }
     }
   }
 }
+
+}  // namespace
+
+void CheckVisible(const Model& model, ConstMatrix v, const char* what) { CheckValues(model, v, what, false); }
+
+void CheckKnown(const Model& model, ConstMatrix v, const char* what) { CheckValues(model, v, what, true); }
 
 void CheckHidden(const Model& model, ConstBitView h, Index rows, const char* what) {
   if (h.units() != model.hidden() || h.rows() != rows) {

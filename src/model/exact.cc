@@ -62,6 +62,10 @@ LabelLaw LabelsGivenHidden(const Model& model, std::span<const double> mean) {
   return law;
 }
 
+bool HasGaps(std::span<const double> v) {
+  return std::ranges::any_of(v, [](double x) { return std::isnan(x); });
+}
+
 }  // namespace
 
 ExactModel::ExactModel(Model model) : model_(std::move(model)) {
@@ -127,10 +131,37 @@ void ExactModel::ForStates(const Use& use) const {
   });
 }
 
-double ExactModel::LogDensity(std::span<const double> v) const { return -MarginalEnergy(model_, v) - log_partition_; }
+// log Σ_h p(h) Π N(v_i; m_i, σ_i²) over the units that are known.                                       [math.md (66)]
+double ExactModel::Posterior(std::span<const double> v, std::vector<double>& p) const {
+  if (model_.label_units() > 0) {
+    throw ConfigError("exact answers: missing values: of models without labels alone: give whole rows");
+  }
+  p.resize(probability_.size());
+  ForStates([&](std::size_t state, double weight, std::span<const double> product) {
+    double sum = std::log(weight);
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      if (std::isnan(v[i])) continue;
+      const double log_var = model_.log_var()[i];
+      const double d = v[i] - double{model_.mu()[i]} - product[i];
+      sum -= 0.5 * (std::log(2 * std::numbers::pi) + log_var + d * d / std::exp(log_var));
+    }
+    p[state] = sum;
+  });
+  const double largest = *std::ranges::max_element(p);
+  double total = 0;
+  for (double& x : p) total += x = std::exp(x - largest);
+  for (double& x : p) x /= total;
+  return largest + std::log(total);
+}
+
+double ExactModel::LogDensity(std::span<const double> v) const {
+  if (!HasGaps(v)) return -MarginalEnergy(model_, v) - log_partition_;
+  std::vector<double> p;
+  return Posterior(v, p);
+}
 
 double ExactModel::MeanLogLikelihood(ConstMatrix data) const {
-  CheckVisible(model_, data, "data");
+  CheckKnown(model_, data, "data");
   double sum = 0;
   for (Index r = 0; r < data.rows(); ++r) {
     const std::vector<double> v(data.row(r).begin(), data.row(r).end());
@@ -175,7 +206,7 @@ ExactMoments ExactModel::Moments() const {
 
 // ∂/∂θ mean log p(v) = <-∂E/∂θ>_data - <-∂E/∂θ>_model                                                  [math.md (11)]
 ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
-  CheckVisible(model_, data, "data");
+  CheckKnown(model_, data, "data");
   const Index visible = model_.visible();
   const Index hidden = model_.hidden();
   ExactGradient g{BasicMatrix<double>(visible, hidden), std::vector<double>(Size(hidden)),
@@ -199,6 +230,24 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
   const double share = 1 / static_cast<double>(data.rows());
   for (Index r = 0; r < data.rows(); ++r) {
     const std::vector<double> v(data.row(r).begin(), data.row(r).end());
+    if (HasGaps(v)) {
+      // The mean over p(h | known units); a missing unit has the mean m and the variance σ² there.
+      std::vector<double> posterior;
+      Posterior(v, posterior);
+      ForStates([&](std::size_t state, double, std::span<const double> product) {
+        const auto missing = [&](Index i) { return std::isnan(v[Size(i)]); };
+        const auto on = [&](Index j) { return (state >> j & 1) != 0 ? 1.0 : 0.0; };
+        const auto mean = [&](Index i) {
+          return missing(i) ? double{model_.mu()[Size(i)]} + product[Size(i)] : v[Size(i)];
+        };
+        const auto square = [&](Index i) {
+          return mean(i) * mean(i) + (missing(i) ? std::exp(double{model_.log_var()[Size(i)]}) : 0.0);
+        };
+        add(
+            share * posterior[state], mean, square, [&](Index i, Index j) { return mean(i) * on(j); }, on);
+      });
+      continue;
+    }
     std::vector<double> p = HiddenLogits(model_, v);
     for (double& x : p) x = 1 / (1 + std::exp(-x));
     add(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "grbm/model/energy.h"
 #include "grbm/model/quadrature.h"
@@ -49,6 +50,21 @@ TEST(Exact, EnumerationAgreesWithQuadrature) {
         EXPECT_NEAR(quadrature.Expectation([&](auto x) { return x[i] * p(x); }), moments.vh(at, j), 1e-10);
       }
     }
+  }
+}
+
+// The density of the known units is the integral of that of all: the trapezoidal rule is exact here, as in math.md (27).
+TEST(Exact, TheDensityOfWhatIsKnownIsAnIntegral) {
+  constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const ExactModel exact(RandomModel(3, 4, seed, 1.5));
+    const double step = 0.25;
+    double sum = 0;
+    for (int k = -400; k <= 400; ++k) {
+      sum += step * std::exp(exact.LogDensity(std::vector<double>{0.3, k * step, -0.6}));
+    }
+    EXPECT_NEAR(exact.LogDensity(std::vector<double>{0.3, kMissing, -0.6}), std::log(sum), 1e-10);
+    EXPECT_NEAR(exact.LogDensity(std::vector<double>{kMissing, kMissing, kMissing}), 0, 1e-12);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
@@ -123,6 +124,18 @@ TEST_P(Gradients, MarginalEnergyInEveryParameter) {
 }
 
 TEST_P(Gradients, ExactLogLikelihoodInEveryParameter) {
+  const ExactGradient gradient = ExactModel(model).LogLikelihoodGradient(v);
+  ForEachParameter(gradient, [&](const char* name, double analytic, const Pick& pick) {
+    const double slope =
+        ParameterSlope(model.parameters(), pick, [&](const Model& m) { return ExactModel(m).MeanLogLikelihood(v); });
+    EXPECT_NEAR(analytic, slope, 1e-8) << name;
+  });
+}
+
+// A row without gaps, one with one and one with two, and one of which nothing is known.
+TEST_P(Gradients, ExactLogLikelihoodOfWhatIsKnownInEveryParameter) {
+  constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
+  v(1, 0) = v(2, 1) = v(2, 2) = v(3, 0) = v(3, 1) = v(3, 2) = kMissing;
   const ExactGradient gradient = ExactModel(model).LogLikelihoodGradient(v);
   ForEachParameter(gradient, [&](const char* name, double analytic, const Pick& pick) {
     const double slope =

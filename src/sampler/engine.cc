@@ -85,12 +85,12 @@ void Engine::LoadNoisy(ConstMatrix visible, double variance, const Stream& strea
   });
 }
 
-void Engine::PutBack(ConstMatrix visible, MatrixView<const std::uint8_t> known) {
+void Engine::PutBack(ConstMatrix known) {
   const kernels::PanelView to = now_.visible;
   pool_.ParallelFor(to.panels(), [&](Index panel) {
     for (Index r = 0; r < to.rows(); ++r) {
       for (Index i = panel * kernels::kPanel; i < std::min(to.cols(), (panel + 1) * kernels::kPanel); ++i) {
-        if (known(r, i) != 0) to(r, i) = visible(r, i);
+        if (!std::isnan(known(r, i))) to(r, i) = known(r, i);
       }
     }
   });

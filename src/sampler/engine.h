@@ -48,8 +48,8 @@ class Engine {
   void LoadVisible(ConstMatrix visible);
   // With noise of a variance.
   void LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step);
-  // The visible units that are known, where `known` is not 0.
-  void PutBack(ConstMatrix visible, MatrixView<const std::uint8_t> known);
+  // The visible units that are known: those that are not NaN.
+  void PutBack(ConstMatrix known);
   // Those of another engine, from its row `first` on.
   void CopyVisible(const Engine& from, Index first);
   void Store(MutableMatrix visible, BitView hidden) const;
@@ -68,6 +68,9 @@ class Engine {
   void Begin(const RunPlace& place);
   void Step(const RunPlace& place, std::int64_t step);
   void End(const RunPlace& place);
+  // The first half of a step without adjustment: v moves, with draws at `number` of the stream, and h is left as it is. Of
+  // models without labels.
+  void MoveFreely(const Stream& stream, std::uint64_t number, std::int64_t step);
   // By chain: 1 where the last move was made, 0 where it was rejected.
   std::span<const std::uint8_t> accepted() const { return accepted_; }
 

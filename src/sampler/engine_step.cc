@@ -270,6 +270,16 @@ void Engine::Step(const RunPlace& place, std::int64_t step) {
   }
 }
 
+void Engine::MoveFreely(const Stream& stream, std::uint64_t number, std::int64_t step) {
+  if (!has_move_ || transition_->moves_differ()) SetMove(transition_->MoveAt(step));
+  StepPlace s = PlaceOf({}, 0);
+  s.visible = {stream, number, first_};
+  ForVisible([&](Index tile, Rows rows) {
+    UpdateProduct(now_, tile, rows);
+    MoveVisible(s, now_, tile, rows);
+  });
+}
+
 // Langevin leaves a hidden state behind, too: drawn once, from p(h | v).
 void Engine::End(const RunPlace& place) {
   if (marginal()) UpdateHiddenOf(PlaceOf(place, options_.steps - 1), now_, true);

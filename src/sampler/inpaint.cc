@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
 #include "grbm/sampler/transition.h"
@@ -47,6 +50,9 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
                     known.rows(), known.cols(), data.rows(), model.visible()));
   }
   const auto put_back = [&](Matrix& v) { PutBack(data, known, v); };
+  Matrix given(data.rows(), data.cols());
+  std::ranges::fill(given.values(), std::numeric_limits<float>::quiet_NaN());
+  put_back(given);
 
   CheckOptions(options);
   Engine engine(pool);
@@ -55,13 +61,13 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
   engine.Resize(0, data.rows());
   const kernels::Rows all{0, data.rows()};
   engine.DrawNoise(Stream(seed, Purpose::kInitialVisible), 0, all);
-  engine.PutBack(data, known);
+  engine.PutBack(given);
   engine.DrawHidden(Stream(seed, Purpose::kInitialHidden), 0, law.hidden_temperature(), all);
   engine.Keep({});
   for (std::int64_t t = 0; t < options.steps; ++t) {
     const auto step = static_cast<std::uint64_t>(t);
     engine.Step({.seed = seed, .first_step = step}, 0);
-    engine.PutBack(data, known);
+    engine.PutBack(given);
     engine.DrawHidden(Stream(seed, Purpose::kPositiveHidden), step, law.hidden_temperature(), all);
   }
   Matrix result(data.rows(), data.cols());

@@ -119,17 +119,25 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   std::error_code error;
   const bool folder = !IsDataName(data.source) && std::filesystem::is_directory(data.source, error);
   DataOptions probe = data;
+  probe.gaps = Gaps::kSample;
   Index rows = 0;
   if (folder) {  // of images, one is decoded
     const ImageSizes sizes = MeasureImages(data.source);
     ChooseSize(config.data, sizes, reasons);
     rows = data.subset > 0 ? Index{data.subset} : sizes.count;
-    probe = config.data;
+    probe.crop = config.data.crop;
+    probe.resize = config.data.resize;
     probe.subset = 1;
   }
   const Dataset loaded = LoadDataset(probe, pool);
   if (!folder) rows = loaded.rows();
   chosen.notes = loaded.names().notes;
+  if (loaded.has_gaps()) {
+    config.data.gaps = Gaps::kSample;
+    reasons["data.gaps"] = "values are missing: rows are learned from by what is known of them";
+    chosen.notes.emplace_back(
+        "values are missing: they are drawn, given the known ones of their row, at every update (data.gaps)");
+  }
   const ImageShape& shape = loaded.shape();
   chosen.kind = shape.known() ? fmt::format("{} of {} × {} pixels and {}", Count(rows, "image", "images"), shape.width,
                                             shape.height, Count(shape.channels, "channel", "channels"))

@@ -34,6 +34,14 @@ TEST_F(Choose, ATableGetsTheSettingsOfTables) {
   EXPECT_EQ(chosen.config.train.epochs, 2778);  // 5,000 updates of 100 among 180 rows
 }
 
+TEST_F(Choose, ATableWithGapsIsLearnedFromByWhatIsKnown) {
+  const ChosenSettings chosen = Chosen({.source = Put("a.csv", "x,y\n1,2\n3,NA\n,5\n")});
+  EXPECT_EQ(chosen.config.data.gaps, Gaps::kSample);
+  EXPECT_THAT(chosen.toml, HasSubstr("gaps = \"sample\""));
+  EXPECT_THAT(chosen.notes, ElementsAre(HasSubstr("values are missing: they are drawn")));
+  EXPECT_THAT(Chosen({.source = Put("b.csv", "1,2\n3,4\n")}).toml, Not(HasSubstr("gaps")));
+}
+
 TEST_F(Choose, FewRowsAreAllTrainedOn) {
   EXPECT_EQ(Chosen({.source = Put("a.csv", "1,2\n3,4\n")}).config.data.held_out, "");
 }

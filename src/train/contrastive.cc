@@ -11,6 +11,7 @@
 #include "train/batch_split.h"
 #include "train/discriminative.h"
 #include "train/exchange.h"
+#include "train/gaps.h"
 
 namespace grbm {
 
@@ -40,6 +41,21 @@ double Spread(std::span<const double> on, Index rows) {
     sum += share * (1 - share);
   }
   return sum / static_cast<double>(on.size());
+}
+
+// Σ (v - mean)² of a row; of one with gaps the mean of the known values' times the number of all.
+double RowError(std::span<const float> v, std::span<const float> mean) {
+  if (AllFinite(v)) return SquaredDistance(v, mean);
+  std::vector<float> filled(v.begin(), v.end());
+  double known = 0;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    if (std::isnan(v[i])) {
+      filled[i] = mean[i];
+    } else {
+      ++known;
+    }
+  }
+  return known > 0 ? SquaredDistance(filled, mean) * static_cast<double>(v.size()) / known : 0;
 }
 
 // The part of a chain that begins after `done` of its steps.
@@ -284,7 +300,7 @@ void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::u
 Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data,
                                  std::uint64_t update, Parameters memory, bool report) {
   CheckOptions(sampler);
-  CheckVisible(model, data, "data");
+  CheckKnown(model, data, "data");
   const Index rows = ranks_.count() == 1 ? data.rows() : options_.batch_size;
   const RunPlace whole{.seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps)};
   CheckRun(sampler, 0, rows, whole);
@@ -292,7 +308,7 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   report_.unstable_units = CheckStability(model, sampler).unstable;
   Muster(model, sampler, rows);
 
-  // Step 1. The positive phase: v from the data, h ~ p(h | v) of the chains' law.
+  // Step 1. The positive phase: v from the data, its gaps filled in, h ~ p(h | v) of the chains' law.
   AddData(model, sampler, data, update);
   // Step 2. The negative phase: all steps of the chains after the burn-in.
   StartChains(update);
@@ -314,6 +330,12 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
   Engine& engine = *data_;
   const kernels::Rows own = split_->RowsOfRank(ranks_.rank());
   GRBM_CHECK(own.count == data.rows());
+  Matrix filled;
+  if (HasGaps(data)) {
+    filled = FillGaps(engine, model, law_, data, static_cast<std::uint32_t>(own.first),
+                      {.steps = options_.gap_steps, .noise = noise_, .seed = seed_}, update);
+    data = filled;
+  }
   engine.Set(model, sampler, law_);
   engine.Resize(static_cast<std::uint32_t>(own.first), own.count);
   if (own.count == 0) return;
@@ -381,7 +403,7 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
     const Matrix mean = VisibleMean(model, data_->hidden(), pool_);
     const std::size_t values = Size(model.gaussian_units());
     for (Index r = 0; r < data.rows(); ++r) {
-      seen.push_back(SquaredDistance(data.row(r).first(values), mean.row(r).first(values)));
+      seen.push_back(RowError(data.row(r).first(values), mean.row(r).first(values)));
     }
   }
   for (const auto& sums : label_sums_) seen.insert(seen.end(), sums->of_labels().begin(), sums->of_labels().end());

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "grbm/data/classes.h"
@@ -18,6 +20,23 @@ DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
   return statistics;
 }
 
+namespace {
+
+// A row of which nothing is known says nothing of the model.
+void CheckRowsKnown(const Dataset& data) {
+  if (!data.has_gaps()) return;
+  Matrix row(1, data.visible());
+  for (Index r = 0; r < data.rows(); ++r) {
+    data.Read(r, row);
+    if (std::ranges::all_of(row.values(), [](float value) { return std::isnan(value); })) {
+      throw DataError(fmt::format("{}: row {} (counted from 0) of those to train on: no value is known: leave it out",
+                                  data.source(), r));
+    }
+  }
+}
+
+}  // namespace
+
 DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed, ThreadPool& pool,
                          const SamplerHooks& hooks, std::optional<DataStatistics> statistics,
                          const std::optional<ModelFile>& init, Ranks* ranks)
@@ -28,10 +47,11 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
                                    : std::vector<Index>()),
       seed_(seed),
       statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
-      batches_(data_.rows(), config_.train.batch_size, seed_),
+      batches_(data_.rows(), config_.train.batch_size, seed_, data_.weights()),
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
       trainer_(
           MakeSetup(hooks, init, ranks), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
+  CheckRowsKnown(data_);
   CheckGeneration(config_.generate, config_.sampler);
   const Stability stability = CheckStability(trainer_.model(), config_.sampler);
   if (stability.unstable > 0) {
@@ -73,7 +93,8 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .hooks = hooks,
           .start = std::move(start),
           .ranks = ranks,
-          .label_units = std::ssize(classes_)};
+          .label_units = std::ssize(classes_),
+          .gaps = data_.has_gaps()};
 }
 
 void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {

@@ -1,12 +1,18 @@
 #include "grbm/train/data_trainer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "grbm/data/standardize.h"
+#include "support/errors.h"
 #include "support/models.h"
 
 namespace grbm {
 namespace {
+
+using ::testing::HasSubstr;
 
 Config SmallConfig() {
   Config config;
@@ -64,6 +70,63 @@ TEST(DataTrainer, ItsFileKnowsTheDataAndDrawsAsGenerateSays) {
   EXPECT_EQ(file.provenance.at("data"), "memory");
   EXPECT_EQ(file.provenance.at("seed"), "9");
   EXPECT_EQ(file.provenance.at("updates"), "0");
+}
+
+Dataset DataWithGaps() {
+  Matrix rows = SmallData().ReadAll();
+  for (Index r = 0; r < rows.rows(); ++r) rows(r, r % 3) = std::numeric_limits<float>::quiet_NaN();
+  return {std::move(rows), {}, "gaps", {}, false, {}, true};
+}
+
+std::string Refused(const Config& config, const Dataset& data) {
+  ThreadPool pool(1);
+  return testing::ErrorOf([&] { DataTrainer(config, data, 9, pool); });
+}
+
+TEST(DataTrainer, RefusesGapsThatCannotBeDrawn) {
+  const Dataset data = DataWithGaps();
+  Config config = SmallConfig();
+  EXPECT_EQ(Refused(config, data), "no error");
+  config.sampler.method = Method::kLangevin;
+  config.sampler.temperature = 2;
+  EXPECT_THAT(Refused(config, data), HasSubstr("missing values at sampler.temperature = 2"));
+  config.sampler.method = Method::kGibbs;
+  EXPECT_EQ(Refused(config, data), "no error");
+  config.data.noise = 0.5;
+  EXPECT_THAT(Refused(config, data), HasSubstr("set model.variance_floor to 0.25 or more (now 1e-08)"));
+  config.model.variance_floor = 0.25;
+  EXPECT_EQ(Refused(config, data), "no error");
+  Matrix nothing = data.ReadAll();
+  std::ranges::fill(nothing.row(4), std::numeric_limits<float>::quiet_NaN());
+  EXPECT_THAT(Refused(config, Dataset(nothing, {}, "gaps", {}, false, {}, true)),
+              HasSubstr("gaps: row 4 (counted from 0) of those to train on: no value is known: leave it out"));
+}
+
+// A run that stops and goes on has the bits of one that does not; rows of weight 0 leave no trace but their number.
+TEST(DataTrainer, GoesOnToTheSameBitsWithGapsAndWeights) {
+  const Config config = SmallConfig();
+  const Dataset data = DataWithGaps().WithWeights(std::vector<double>(30, 1.0));
+  std::vector<double> weights(30, 0.7);
+  weights[3] = 0;
+  weights[8] = 4;
+  const Dataset weighted = data.WithWeights(weights);
+  ThreadPool pool(2);
+  DataTrainer whole(config, weighted, 9, pool);
+  DataTrainer first(config, weighted, 9, pool);
+  while (!whole.trainer().done()) whole.trainer().Update();
+  for (int k = 0; k < 3; ++k) first.trainer().Update();
+  DataTrainer rest(config, weighted, 9, pool);
+  rest.trainer().Restore(first.trainer().State());
+  while (!rest.trainer().done()) rest.trainer().Update();
+  EXPECT_EQ(rest.trainer().model().parameters(), whole.trainer().model().parameters());
+  DataTrainer plain(config, data, 9, pool);
+  while (!plain.trainer().done()) plain.trainer().Update();
+  EXPECT_NE(plain.trainer().model().parameters(), whole.trainer().model().parameters());
+  Matrix other = weighted.ReadAll();
+  for (float& x : other.row(3)) x = 1e6f;
+  DataTrainer unseen(config, Dataset(other, {}, "gaps", {}, false, {}, true).WithWeights(weights), 9, pool);
+  while (!unseen.trainer().done()) unseen.trainer().Update();
+  EXPECT_EQ(unseen.trainer().model().parameters(), whole.trainer().model().parameters());
 }
 
 TEST(DataTrainer, TakesStatisticsOfOtherData) {

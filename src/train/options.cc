@@ -102,6 +102,12 @@ std::vector<Field> TrainOptions::Fields() {
       {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural, "2"},
       {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
        share},
+      {"gap_steps",
+       &gap_steps,
+       "data.gaps = \"sample\": steps of Gibbs sampling from noise, at an update, to missing values given the known "
+       "ones",
+       {.min = 1, .max = 1e6},
+       "20"},
       {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural, "1"},
   };
   static const FieldTexts kRate =

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "grbm/train/trainer.h"
 #include "support/learning.h"
@@ -46,11 +47,12 @@ Trainer::Setup SetupOf(const Case& c) {
 }
 
 // Row r of an update's batch is the same whoever reads it. Of label units the last `labels`, one is 1.
-void ReadRows(std::uint64_t update, Index first, Index labels, MutableMatrix out) {
+void ReadRows(std::uint64_t update, Index first, Index labels, bool gaps, MutableMatrix out) {
   const Stream stream(3, Purpose::kBatches);
   for (Index r = 0; r < out.rows(); ++r) {
     for (Index i = 0; i < out.cols(); ++i) {
       out(r, i) = stream.Normal(update, static_cast<std::uint32_t>(first + r), i) + (i % 2 == 0 ? 1.0f : -1.0f);
+      if (gaps && out(r, i) > 1.2f) out(r, i) = std::numeric_limits<float>::quiet_NaN();
     }
     for (Index k = 0; k < labels; ++k) out(r, out.cols() - 1 - k) = (first + r) % labels == k ? 1.0f : 0.0f;
   }
@@ -70,7 +72,9 @@ Outcome TrainOn(const Case& c, Ranks* ranks, int threads, int updates, const Tra
   Trainer* self = nullptr;
   Trainer trainer(
       setup,
-      [&](std::uint64_t update, MutableMatrix out) { ReadRows(update, self->first_row(), setup.label_units, out); },
+      [&](std::uint64_t update, MutableMatrix out) {
+        ReadRows(update, self->first_row(), setup.label_units, setup.gaps, out);
+      },
       pool);
   self = &trainer;
   if (start != nullptr) trainer.Restore(*start);
@@ -169,6 +173,17 @@ const Case kCases[] = {
      }},
     {"labels_joint", 47, 900, 70, Method::kGibbsLangevin, Adjust::kMetropolis, Algorithm::kPcd,
      [](Trainer::Setup& s) { s.label_units = 10; }},
+    {"small_gaps", 3, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kPcd,
+     [](Trainer::Setup& s) { s.gaps = true; }},
+    {"gaps", 37, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kPcd,
+     [](Trainer::Setup& s) {
+       s.train.hidden = HiddenKind::kProbability;
+       s.train.visible = VisibleKind::kMean;
+       s.train.centred = true;
+       s.model.variance_floor = 0.5;
+       s.noise = 0.5;
+       s.gaps = true;
+     }},
     // One visible panel and one piece: all ranks but one are idle.
     {"one_piece", 16, 2100, 20, Method::kGibbs, Adjust::kNone, Algorithm::kPcd},
 };

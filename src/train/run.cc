@@ -228,7 +228,7 @@ void Run::Save() {
 void Run::WriteDataPicture() const {
   const std::string path = DataPicturePath(request_.folder);
   const ModelFile file = data_trainer_.File();
-  if (!HasPictures(file) || Exists(path + ".png") || Exists(path + ".json")) return;
+  if (!HasPictures(file) || data_.has_gaps() || Exists(path + ".png") || Exists(path + ".json")) return;
   const Picture picture = DrawPicture(file, ReadSome(data_, PictureRows(file), request_.seed));
   WriteFileAtomically(path + picture.ending, picture.contents);
 }

@@ -22,7 +22,31 @@ double Updates(const TrainOptions& train, std::uint64_t rows) {
   return train.epochs * static_cast<double>(rows) / static_cast<double>(train.batch_size);
 }
 
+// That missing values can be drawn given the known ones, from the law that is learned.                   [math.md (65)]
+void CheckGaps(const Trainer::Setup& setup) {
+  if (setup.label_units > 0) {
+    throw ConfigError(
+        "train: missing values with model.labels: rows must be whole there: fill them in first (grbm inpaint, by a "
+        "model "
+        "without labels), or set model.labels to false");
+  }
+  const Law law = LawOf(setup.sampler);
+  if (law.kind != Law::Kind::kJoint && setup.sampler.temperature != 1) {
+    throw ConfigError(
+        fmt::format("train: missing values at sampler.temperature = {}: they are drawn from exp(-E/temperature), which "
+                    "these chains do not have: set it to 1, or sampler.method to \"gibbs\"",
+                    setup.sampler.temperature));
+  }
+  if (setup.noise > setup.model.variance_floor * law.temperature) {
+    throw ConfigError(
+        fmt::format("train: missing values with data.noise = {}: variances must not fall below that of the noise: set "
+                    "model.variance_floor to {} or more (now {})",
+                    setup.noise, setup.noise / law.temperature, setup.model.variance_floor));
+  }
+}
+
 void CheckSetup(const Trainer::Setup& setup) {
+  if (setup.gaps) CheckGaps(setup);
   if (setup.train.burn_in >= setup.sampler.steps) {
     throw ConfigError(fmt::format("train: burn_in = {}: allowed is below sampler.steps = {}, or no step is left",
                                   setup.train.burn_in, setup.sampler.steps));
@@ -67,7 +91,8 @@ void CheckSetup(const Trainer::Setup& setup) {
   }
   if (setup.rows < 1) throw DataError("train: the data set has no rows: at least one is needed");
   const double updates = Updates(setup.train, setup.rows);
-  if (updates * static_cast<double>(setup.sampler.steps) > static_cast<double>(Stream::kMaxStep)) {
+  const auto steps = static_cast<double>(std::max(setup.sampler.steps, setup.gaps ? setup.train.gap_steps + 1 : 0));
+  if (updates * steps > static_cast<double>(Stream::kMaxStep)) {
     throw ConfigError(fmt::format("train: epochs = {}: that is {:.3g} updates, more than the random streams can number",
                                   setup.train.epochs, updates));
   }

@@ -124,12 +124,20 @@ class OwnData(ProgramTest):
             file["deep/values"] = values
             file["bytes"] = (values > 0).astype(numpy.uint8)
             file["numbers"] = numpy.arange(3)
+            file["deep/gaps"] = numpy.where(numpy.arange(360).reshape(120, 3) % 7 == 0, numpy.nan, values)
+            file["deep/weights"] = kind
         probe = run("data", "info", self.folder / "a.h5")
         if "does not read them" in probe.stderr:
             self.skipTest("the program was built without HDF5")
         self.assertEqual(self.results("data", "info", self.folder / "a.h5")["type"], "u8")
         info = self.results("data", "info", self.folder / "a.h5", "--key", "deep/values")
         self.assertAlmostEqual(info["mean"], values.mean(), 4)
+        gaps = ["--key", "deep/gaps"]
+        self.assertAlmostEqual(self.results("data", "info", self.folder / "a.h5", *gaps)["missing"], 52 / 360)
+        weights = ["--set", "data.weight=deep/weights"]
+        self.succeed("train", self.folder / "a.h5", *gaps, *weights, *QUICK, "--out", self.folder / "gaps", "--quiet")
+        self.refuse(64, "data.weight = none: no such array", "train", self.folder / "a.h5", *gaps, "--set", "data.weight=none")
+        self.refuse(65, "3 weights for 120 rows", "train", self.folder / "a.h5", *gaps, "--set", "data.weight=numbers")
         self.refuse(64, "no such array: there are bytes, deep, numbers", "data", "info", self.folder / "a.h5", "--key", "none")
         self.refuse(64, "no such array", "data", "info", self.folder / "a.h5", "--key", "deep/none")
         self.refuse(65, "a group that is no sparse matrix", "data", "info", self.folder / "a.h5", "--key", "deep")
@@ -217,22 +225,81 @@ class OwnData(ProgramTest):
         self.refuse(64, "train.epochs = 3 now, but the run was started with 4", "train", "--resume", "--out", folder,
                     "--set", "train.epochs=3")
 
+    def test_a_table_with_gaps_is_trained_on_and_filled_in(self):
+        values, _ = table()
+        generator = numpy.random.default_rng(2)
+        gaps = numpy.where(generator.random(values.shape) < 0.3, numpy.nan, values)
+        gaps[:, 0] = values[:, 0]
+        path, folder, filled = self.folder / "gaps.csv", self.folder / "run", self.folder / "filled.csv"
+        lines = [",".join("" if numpy.isnan(x) else str(x) for x in row) for row in gaps]
+        path.write_text("width,height,depth\n" + "\n".join(lines) + "\n")
+        info = self.results("data", "info", path)
+        self.assertAlmostEqual(info["missing"], numpy.isnan(gaps).mean())
+        self.assertAlmostEqual(info["missing_height"], numpy.isnan(gaps[:, 1]).mean())
+        self.assertNotIn("missing_width", info)
+        self.assertAlmostEqual(info["mean"], numpy.nanmean(gaps), delta=1e-4)
+        result = self.succeed("train", path, *QUICK, "--out", folder)
+        self.assertIn("values are missing: they are drawn", result.stderr)
+        self.assertIn('gaps = "sample"', (folder / "chosen.toml").read_text())
+        fill = self.results("inpaint", folder, "--data", path, "--split", "all", "-o", filled)
+        self.assertEqual((fill["count"], fill["missing_values"]), (120, int(numpy.isnan(gaps).sum())))
+        self.assertNotIn("mean_squared_error", fill)
+        names, rows = filled.read_text().split("\n", 1)
+        self.assertEqual(names, "width,height,depth")
+        rows = numpy.array([line.split(",") for line in rows.splitlines()], float)
+        self.assertEqual(rows.shape, values.shape)
+        self.assertTrue(numpy.isfinite(rows).all())
+        self.assertTrue(numpy.allclose(rows[~numpy.isnan(gaps)], gaps[~numpy.isnan(gaps)], rtol=1e-6))
+        # What needs whole rows says so.
+        missing = r"the value is missing: leave the row out, or fill in the value; .* grbm inpaint fills it in"
+        for command in (["score"], ["encode"], ["reconstruct"]):
+            self.refuse(65, missing, *command, folder, "--data", path, "--split", "all", "-o", self.folder / "x.csv")
+        self.refuse(65, "evaluate: .*gaps.csv has missing values: whole rows are needed", "evaluate", folder, "--data", path)
+        self.refuse(65, "evaluate: every_steps: .* has missing values", "train", path, *QUICK, "--set", "evaluate.every_steps=1",
+                    "--out", self.folder / "curves")
+        self.succeed("score", folder, "--data", filled, "-o", self.folder / "scores.csv")
+        self.refuse(64, "has no missing value: say by --mask", "inpaint", folder, "--data", filled, "-o", self.folder / "y.csv")
+
+    def test_arrays_with_gaps_and_weights(self):
+        values, _ = table()
+        values = values.astype(numpy.float32)
+        values[::3, 1] = numpy.nan
+        path = self.folder / "a.npz"
+        numpy.savez(path, x=values, w=numpy.arange(120) % 4)
+        chosen = ["--set", "data.weight=w", *QUICK, "--quiet"]
+        self.succeed("train", path, *chosen, "--out", self.folder / "weighted")
+        self.succeed("train", path, *QUICK, "--quiet", "--out", self.folder / "plain")
+        means = [self.results("info", self.folder / name) for name in ("weighted", "plain")]
+        self.assertNotEqual(means[0], means[1])
+        self.succeed("inpaint", self.folder / "weighted", "--data", path, "--split", "all", "-o", self.folder / "b.npy")
+        filled = numpy.load(self.folder / "b.npy")
+        self.assertTrue(numpy.array_equal(filled[~numpy.isnan(values)], values[~numpy.isnan(values)]))
+        numpy.savez(path, x=values, w=-numpy.ones(120))
+        self.refuse(65, "the weight of row 0 .* is -1", "train", path, *chosen, "--out", self.folder / "x")
+        numpy.savez(path, x=values, w=numpy.ones(7))
+        self.refuse(65, "7 weights for 120 rows", "train", path, *chosen, "--out", self.folder / "x")
+        self.refuse(64, "data.weight = v: no such array", "train", path, "--set", "data.weight=v", "--out", self.folder / "x")
+        self.refuse(64, "weight = w: .*: allowed for tables", "train", "mnist", "--set", "data.weight=w", "--out", self.folder / "x")
+
     def test_what_cannot_be_read_gets_one_line(self):
         def put(name, contents):
             (self.folder / name).write_bytes(contents)
             return self.folder / name
         self.refuse(64, "none.csv: there is no such file or folder, and no preset of that name", "train", "none.csv")
         self.refuse(65, "no line with numbers", "train", put("empty.csv", b""))
-        self.refuse(65, "line 3, column 2 'y': 'NA': the value is missing", "train", put("missing.csv", b"x,y\n1,2\n3,NA\n"))
-        self.refuse(65, "line 2, column 2 'y': an empty cell: the value is missing", "train", put("hole.csv", b"x,y\n1,\n"))
-        self.refuse(65, "'-9': the value is missing", "train", put("marks.csv", b"x,y\n1,-9\n"), "--set", "data.missing=-9")
+        whole = ["--set", "data.gaps=refuse"]
+        self.refuse(65, "line 3, column 2 'y': 'NA': the value is missing", "train", put("missing.csv", b"x,y\n1,2\n3,NA\n"), *whole)
+        self.refuse(65, "column 1 .*: no value is known: leave the column out", "train", put("hole.csv", b"x,y\n1,\n"))
+        self.refuse(65, "'-9': the value is missing", "train", put("marks.csv", b"x,y\n1,2\n3,-9\n"), *whole, "--set",
+                    "data.missing=-9")
+        self.refuse(65, "row 1 .*: no value is known: leave it out", "train", put("row.csv", b"x,y\n1,2\n,\n3,4\n"))
         self.refuse(65, "'b' is not a number: name the columns", "train", put("texts.csv", b"x,y,z\nb,c,1\n"))
         self.refuse(65, "expected are 2, as above", "train", put("ragged.csv", b"x,y\n1,2\n3,4,5\n"))
         self.refuse(65, "a quote without its end", "train", put("quote.csv", b'x,y\n1,"2\n'))
         self.refuse(65, "not a format that is known", "train", put("text.txt", b"some text"))
         self.refuse(65, "no PNG or JPEG image in this folder", "train", self.folder)
         self.refuse(65, "a single image", "train", put("a.png", b"\x89PNG\r\n\x1a\n"))
-        self.refuse(65, "nan: allowed are finite numbers", "train", self.array("nan.npy", [[1, numpy.nan]]))
+        self.refuse(65, "nan: allowed are finite numbers", "train", self.array("nan.npy", [[1, numpy.nan]]), *whole)
         self.refuse(65, "allowed are rows × values", "train", self.array("flat.npy", [1, 2]))
 
     def array(self, name, values):

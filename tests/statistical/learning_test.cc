@@ -9,16 +9,20 @@
 #include "grbm/model/exact.h"
 #include "grbm/train/contrastive.h"
 #include "grbm/train/trainer.h"
+#include "support/fit.h"
 #include "support/models.h"
 
 namespace grbm {
 namespace {
 
 using testing::ExactDraws;
+using testing::ExactFit;
 using testing::LearningOptions;
+using testing::LearningSetup;
 using testing::MeanVector;
 using testing::RandomModel;
 using testing::SamplerCase;
+using testing::Train;
 
 class ExactSampler : public ::testing::TestWithParam<SamplerCase> {};
 INSTANTIATE_TEST_SUITE_P(Samplers, ExactSampler, ::testing::ValuesIn(testing::SamplersWithALaw()),
@@ -44,52 +48,6 @@ TEST_P(ExactSampler, TheGradientIsRightInExpectation) {
   for (std::size_t k = 0; k < expected.size(); ++k) {
     EXPECT_LT(std::abs(estimate.mean(k) + expected[k]), 5.5 * estimate.error(k)) << "parameter " << k;
   }
-}
-
-// Exact-gradient ascent from the same start with the same optimiser and schedule.
-double ExactFit(const Trainer::Setup& setup, const Matrix& data) {
-  Parameters p = Model::Initial(setup.visible, setup.model.hidden, setup.seed).parameters();
-  Optimizer optimizer(setup.train, setup.visible, setup.model.hidden);
-  ThreadPool pool(1);
-  const int updates = 1500;
-  for (int u = 0; u < updates; ++u) {
-    const ExactGradient g = ExactModel(Model(p)).LogLikelihoodGradient(data);
-    Parameters gradient(setup.visible, setup.model.hidden);
-    for (std::size_t k = 0; k < gradient.W.values().size(); ++k)
-      gradient.W.values()[k] = static_cast<float>(-g.W.values()[k]);
-    for (std::size_t k = 0; k < gradient.b.size(); ++k) gradient.b[k] = static_cast<float>(-g.b[k]);
-    for (std::size_t k = 0; k < gradient.mu.size(); ++k) {
-      gradient.mu[k] = static_cast<float>(-g.mu[k]);
-      gradient.log_var[k] = static_cast<float>(-g.log_var[k]);
-    }
-    const double decay = 0.5 * (1 + std::cos(M_PI * u / updates));
-    optimizer.Step(p, setup.train.learning_rate * decay, gradient, pool);
-    p = gradient;
-  }
-  return ExactModel(Model(p)).MeanLogLikelihood(data);
-}
-
-Trainer::Setup LearningSetup(const SamplerOptions& sampler) {
-  Trainer::Setup setup;
-  setup.model.hidden = 4;
-  setup.sampler = sampler;
-  setup.train.batch_size = 200;
-  setup.train.epochs = 1500;
-  setup.train.learning_rate = 0.1;
-  setup.train.hidden = HiddenKind::kProbability;
-  setup.train.burn_in = sampler.steps / 2;
-  setup.seed = 3;
-  setup.visible = 3;
-  setup.rows = 200;
-  return setup;
-}
-
-double Train(const Trainer::Setup& setup, const Matrix& data) {
-  ThreadPool pool(1);
-  Trainer trainer(
-      setup, [&](std::uint64_t, MutableMatrix out) { CopyRows(data, out); }, pool);
-  while (!trainer.done()) trainer.Update();
-  return ExactModel(trainer.model()).MeanLogLikelihood(data);
 }
 
 // All of the data in every batch, so that what is left is the chains' doing.

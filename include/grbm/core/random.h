@@ -31,10 +31,13 @@ enum class Purpose : std::uint8_t {
   kNoise = 11,
   kInitialLabel = 12,
   kLabel = 13,
+  kGapVisible = 14,
+  kGapHidden = 15,
   kBatches = 16,
   kSubset = 17,
   kMixture = 18,
   kStrokes = 19,
+  kBatchWeights = 20,
   kEvaluate = 32,
 };
 

@@ -12,6 +12,10 @@
 
 namespace grbm {
 
+// What can be done about a missing value, for messages.
+inline constexpr const char* kGapAdvice =
+    "; grbm train takes it as missing with data.gaps = \"sample\", grbm inpaint fills it in";
+
 // Rows of 8-bit or 32-bit values. A copy is cheap and shares the values; nothing ever changes them.
 //
 // Values of a mapped file are read from it when they are used: the file must not be changed in place meanwhile.
@@ -29,6 +33,7 @@ class Dataset {
     std::string source;     // a file's name, or the name of the data; opens messages
     bool is_16bit = false;  // floats that are pixels of 16 bits, on the scale of 8: 0 to 255
     std::string warning{};  // what whoever trains on them should know
+    bool gaps = false;      // whether NaN is a value that is missing; otherwise it is refused
   };
 
   // What a file says of its values.
@@ -41,13 +46,13 @@ class Dataset {
   // No rows, no visible units.
   Dataset() = default;
   // `labels`: one per row, or none. Throws DataError where there are no values, labels of another number, or a float
-  // that is not finite: floats are all looked at once, here, and never again.
+  // that is not finite, gaps apart: floats are all looked at once, here, and never again.
   explicit Dataset(Storage storage, std::vector<int> labels = {});
   // The same of values in memory; values.size() is a multiple of `visible`.
   Dataset(std::vector<std::uint8_t> values, Index visible, ImageShape shape, std::string source,
           std::vector<int> labels = {});
   Dataset(Matrix values, ImageShape shape, std::string source, std::vector<int> labels = {}, bool is_16bit = false,
-          std::string warning = {});
+          std::string warning = {}, bool gaps = false);
 
   Index rows() const { return selection_ ? static_cast<Index>(selection_->size()) : storage().rows; }
   Index visible() const { return storage().visible; }
@@ -55,11 +60,21 @@ class Dataset {
   const std::string& source() const { return storage().source; }
   // What whoever trains on them should know; mostly empty.
   const std::string& warning() const { return storage().warning; }
+  // Whether values are missing, in whatever rows of the file or array: these are NaN.
+  bool has_gaps() const { return storage().gaps; }
+  // Throws DataError where it has gaps; `what` opens the message: for those who need whole rows.
+  void RequireNoGaps(const char* what) const;
   bool is_8bit() const { return storage().is_8bit; }
   // What the values came as: pixels of 8 or 16 bits, all from 0 to 255, or 32 for any floats.
   int bits() const { return is_8bit() ? 8 : storage().is_16bit ? 16 : 32; }
   // One per row; empty where unknown.
   std::span<const int> labels() const;
+
+  // What each row counts for in the law of the data; empty where all count the same.
+  std::span<const double> weights() const;
+  // The same rows with these weights, or none. Throws DataError unless there is one for each row, finite and not negative,
+  // and at least one is above 0.
+  Dataset WithWeights(std::vector<double> weights) const;
 
   const Names& names() const;
   // The same rows, with these names.
@@ -86,6 +101,7 @@ class Dataset {
 
   std::shared_ptr<const Storage> storage_;
   std::shared_ptr<const std::vector<int>> labels_;
+  std::shared_ptr<const std::vector<double>> weights_;   // null: all the same
   std::shared_ptr<const std::vector<Index>> selection_;  // null: all
   std::shared_ptr<const Names> names_;                   // null: none
 };

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "grbm/data/dataset.h"
 
@@ -21,6 +22,7 @@ struct DataInfo {
   double deviation = 0;
   std::int64_t bytes = 0;       // that its values take in memory while a model is trained
   Index constant_units = 0;     // visible units with the same value in every row
+  std::vector<double> missing;  // by visible unit the share of rows without its value; empty where all are known
   std::string warning;          // what whoever trains on them should know; mostly empty
   std::map<int, Index> labels;  // how many rows have each; empty where unknown
 };

@@ -16,6 +16,9 @@
 
 namespace grbm {
 
+// What becomes of missing values.
+enum class Gaps { kRefuse, kSample };
+
 struct DataOptions {
   // "mnist", "fashion-mnist", "gmm-iso", "gmm-aniso", "strokes" (made images of 28 × 28 pixels), or the path of an IDX
   // (maybe gzipped), NPY, NPZ, HDF5, h5ad, CSV or TSV file or of a folder of PNG and JPEG images, maybe in a folder for
@@ -23,8 +26,10 @@ struct DataOptions {
   std::string source = {};
   std::string columns = {};
   std::string label = {};
+  std::string weight = {};
   std::string key = {};
   std::string missing = "NA,N/A,NaN,nan,null,NULL,None,?";
+  Gaps gaps = Gaps::kRefuse;
   Standardize standardize = Standardize::kChannel;
   std::int64_t crop = 0;
   std::int64_t resize = 0;

@@ -41,9 +41,9 @@ class ExactModel {
   const Model& model() const { return model_; }
 
   double log_partition() const { return log_partition_; }  // [math.md (12)]
-  // log p(v).
+  // log p(v). Of a v in which units are missing, NaN, that of the others.                       [math.md (61), (66)]
   double LogDensity(std::span<const double> v) const;
-  // Mean of log p(v) over the rows, and its gradient in the parameters.                                [math.md (11)]
+  // Mean of log p(v) over the rows, in which values may be missing, and its gradient in the parameters. [math.md (11)]
   double MeanLogLikelihood(ConstMatrix data) const;
   ExactGradient LogLikelihoodGradient(ConstMatrix data) const;
 
@@ -57,6 +57,8 @@ class ExactModel {
   // Calls use(state, weight, Wh) for every hidden state: its bits, its probability and W h.
   template <typename Use>
   void ForStates(const Use& use) const;
+  // p(h | known units), by state. Returns log p of the known units.                                     [math.md (66)]
+  double Posterior(std::span<const double> v, std::vector<double>& p) const;
 
   Model model_;
   double log_partition_ = 0;

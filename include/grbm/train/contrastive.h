@@ -48,7 +48,7 @@ class Contrastive {
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
   // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood; with
   // options.discriminative, and so much of the gradient of -log p(y | v) of the labels.
-  // data: rows × visible, in the model's units; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
+  // data: rows × visible, in the model's units, NaN where a value is missing; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
   // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
   Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,

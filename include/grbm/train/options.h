@@ -60,6 +60,7 @@ struct TrainOptions {
   Schedule step_size_schedule = Schedule::kConstant;
   double adjust_warmup_epochs = 0;
   double restart_fraction = 0.05;
+  std::int64_t gap_steps = 10;
   std::int64_t log_every = 0;
 
   std::vector<Field> Fields();

@@ -63,6 +63,7 @@ class Trainer {
     Ranks* ranks = nullptr;
     // So many of the visible units, the last: each row has one of them 1, and the others 0.
     Index label_units = 0;
+    bool gaps = false;  // whether values may be missing: NaN
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
