@@ -105,6 +105,9 @@ class PythonTrainer {
       throw ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'");
     }
     if (statistics) CheckStatistics(*statistics, data.visible());
+    if (config.train.stop_after > 0) {
+      throw ConfigError("train: stop_after: of runs in a folder, by the program; here, end training by a callback");
+    }
     const GilReleased released;
     trainer_.emplace(config_, data, seed, pool_, hooks, statistics);
     like_ = trainer_->File();
@@ -113,7 +116,8 @@ class PythonTrainer {
   // True at the end, false after `most` updates (0: no limit), or where the callback said so.
   bool Run(std::uint64_t most, const LineCallback& on_update, const WarningCallback& on_warning) {
     Trainer& trainer = trainer_->trainer();
-    const LogSchedule schedule = MakeLogSchedule(config_, trainer.total_updates());
+    const LogSchedule schedule =
+        MakeLogSchedule(config_, static_cast<std::uint64_t>(trainer_->data().rows()), trainer.total_updates());
     Watch watch(config_.model, config_.sampler);
     return WithoutGil([&](Signals& signals) {
       const Listening listening(*this, signals);

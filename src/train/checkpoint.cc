@@ -30,6 +30,7 @@ constexpr bool kFuzzing = false;
 #endif
 
 const std::string kAverage = "average.";
+const std::string kBest = "best.";
 std::string MomentPrefix(std::size_t k) { return fmt::format("moment{}.", k); }
 
 // Of all that was written, so that damage shows. The order is that of the names: files may keep another.
@@ -56,9 +57,10 @@ std::string GetText(const TensorFile& file, const std::string& key) {
   throw DataError(fmt::format("{}: not a checkpoint: its metadata have no '{}'", file.source, key));
 }
 
-std::uint64_t GetNumber(const TensorFile& file, const std::string& key) {
+template <typename Number = std::uint64_t>
+Number GetNumber(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata.find(key);
-  std::uint64_t number = 0;
+  Number number = 0;
   if (found != file.metadata.end()) {
     const std::string& text = found->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -126,6 +128,11 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
     file.tensors.push_back(
         {"chains.hidden", "U64", {bits.groups(), bits.rows()}, {reinterpret_cast<const char*>(bits.words()), bytes}});
   }
+  if (state.best) {
+    file.metadata["best_updates"] = std::to_string(state.best->updates);
+    file.metadata["best_measured"] = fmt::format("{}", state.best->measured);
+    AddParameters(state.best->parameters, kBest, file);
+  }
   file.metadata[kDigest] = ContentDigest(file);
   WriteTensors(path, file);
 }
@@ -179,6 +186,10 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
     CopyFloats(file, visible, chains.visible.values());
     std::memcpy(chains.hidden.view().words(), hidden.bytes.data(), hidden.bytes.size());
     state.chains = std::move(chains);
+  }
+  if (file.metadata.contains("best_updates")) {
+    state.best = {GetNumber(file, "best_updates"), GetNumber<double>(file, "best_measured"),
+                  GetParameters(file, kBest, state.parameters)};
   }
   return checkpoint;
 }

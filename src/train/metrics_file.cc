@@ -21,15 +21,9 @@ using json = nlohmann::ordered_json;
 
 // How many of the first `updates` updates get a line.
 std::uint64_t CountLogged(const LogSchedule& schedule, std::uint64_t updates) {
-  std::uint64_t count = updates / schedule.log_every;
-  const auto other = [&](std::uint64_t update) { return update % schedule.log_every != 0; };
-  if (schedule.evaluate_every > 0) {
-    for (std::uint64_t k = 1; k <= updates / schedule.evaluate_every; ++k) {
-      count += other(k * schedule.evaluate_every) ? 1 : 0;
-    }
-  }
-  const bool evaluated = schedule.evaluate_every > 0 && schedule.total % schedule.evaluate_every == 0;
-  return count + (updates >= schedule.total && other(schedule.total) && !evaluated ? 1 : 0);
+  std::uint64_t count = 0;
+  for (std::uint64_t update = 1; update <= updates; ++update) count += schedule.Logs(update) ? 1 : 0;
+  return count;
 }
 
 // A line of an update; null where it is no such line.
@@ -108,11 +102,13 @@ std::string MetricsLine(const UpdateMetrics& m, const Values& curves) {
   return JsonText(line) + "\n";
 }
 
-LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total) {
+LogSchedule MakeLogSchedule(const Config& config, std::uint64_t rows, std::uint64_t total) {
   constexpr std::uint64_t kLines = 2000;
   const auto log_every = static_cast<std::uint64_t>(config.train.log_every);
+  const auto batch = static_cast<std::uint64_t>(config.train.batch_size);
   return {log_every > 0 ? log_every : std::max<std::uint64_t>(1, total / kLines),
-          static_cast<std::uint64_t>(config.evaluate.every_steps), total};
+          static_cast<std::uint64_t>(config.evaluate.every_steps),
+          config.train.stop_after > 0 ? (rows + batch - 1) / batch : 0, total};
 }
 
 MetricsFile::MetricsFile(const std::string& path, std::uint64_t updates, const LogSchedule& schedule, bool extended,

@@ -17,17 +17,21 @@ using Values = std::vector<std::pair<std::string, double>>;
 
 std::string MetricsLine(const UpdateMetrics& metrics, const Values& curves);
 
-// Which updates get a line: every so many, those that are evaluated, and the last.
+// Which updates get a line: every so many, those that are evaluated or after which a run may stop early, and the last.
 struct LogSchedule {
   std::uint64_t log_every = 1;
   std::uint64_t evaluate_every = 0;  // 0: never
+  std::uint64_t stop_every = 0;      // 0: never
   std::uint64_t total = 0;
 
+  bool Evaluates(std::uint64_t update) const { return evaluate_every > 0 && update % evaluate_every == 0; }
+  bool MayStop(std::uint64_t update) const { return stop_every > 0 && update % stop_every == 0; }
   bool Logs(std::uint64_t update) const {
-    return update % log_every == 0 || (evaluate_every > 0 && update % evaluate_every == 0) || update == total;
+    return update % log_every == 0 || Evaluates(update) || MayStop(update) || update == total;
   }
 };
-LogSchedule MakeLogSchedule(const Config& config, std::uint64_t total);
+// rows: of the data, an epoch.
+LogSchedule MakeLogSchedule(const Config& config, std::uint64_t rows, std::uint64_t total);
 
 // Cut back to the lines of updates that were made, then appended to, line by line.
 class MetricsFile {

@@ -108,6 +108,16 @@ std::vector<Field> TrainOptions::Fields() {
        "ones",
        {.min = 1, .max = 1e6},
        "20"},
+      {"stop_after", &stop_after,
+       "runs end when so many epochs have not improved what stop_on measures on held-out rows (data.held_out), once an "
+       "epoch, and model.safetensors is then the best model; 0: they go on to the last epoch",
+       natural, "5"},
+      {"stop_on",
+       MakeChoice(stop_on, {"reconstruction", "pseudo"}),
+       "stop_after: the mean squared error of held-out rows through the hidden units and back, or their "
+       "pseudo-likelihood",
+       {},
+       "pseudo"},
       {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural, "1"},
   };
   static const FieldTexts kRate =

@@ -18,6 +18,7 @@
 #include "grbm/store/model_file.h"
 #include "grbm/train/checkpoint.h"
 #include "grbm/train/data_trainer.h"
+#include "train/early_stop.h"
 #include "train/metrics_file.h"
 #include "train/run_folder.h"
 #include "train/watch.h"
@@ -68,7 +69,7 @@ class Run {
 
  private:
   std::optional<ModelFile> Init() const;
-  void LoadCurves();
+  void LoadHeldOutRows();
   void CheckData();
   void RemoveLater();
   void OpenFiles();
@@ -78,8 +79,12 @@ class Run {
   struct Decision {
     bool save = false;
     bool stop = false;
+    bool ended = false;
   };
-  Decision Decide(const UpdateMetrics& metrics);
+  Decision Decide(const UpdateMetrics& metrics, const LogSchedule& schedule);
+  bool EndedEarly() const;
+  LogSchedule Schedule() const;
+  ModelFile File() const;
   void Log(const UpdateMetrics& metrics, const LogSchedule& schedule);
   void Save();
   void WriteDataPicture() const;
@@ -102,6 +107,7 @@ class Run {
   Trainer& trainer_ = data_trainer_.trainer();
   std::optional<Dataset> held_out_;
   std::optional<Curves> curves_;
+  std::optional<EarlyStop> early_;
   std::optional<RunOrigin> origin_;
   std::unique_ptr<FolderLock> lock_;
   std::optional<MetricsFile> metrics_file_;
@@ -121,7 +127,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
       watch_(config_.model, config_.sampler) {
   if (writes_) {
     if (!data_.warning().empty()) observer_.OnWarning(data_.warning());
-    LoadCurves();
+    LoadHeldOutRows();
     origin_ = OriginOf(request_, data_, held_out_ ? &*held_out_ : nullptr, init_);
     lock_ = OpenFolder(request_, data_, *origin_, init_, pool_.threads(), observer_);
     origin_->earlier = EarlierSettings(request_.folder);
@@ -132,7 +138,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
     RemoveLater();
     OpenFiles();
     // The model is that of the checkpoint, also where a kill came between the two.
-    if (trainer_.updates() > 0) WriteModel(ModelPath(request_.folder), data_trainer_.File());
+    if (trainer_.updates() > 0) WriteModel(ModelPath(request_.folder), File());
   }
 }
 
@@ -160,6 +166,7 @@ void Run::ReadState() {
     if (!writes_ && !contents.empty()) state = ParseCheckpoint(contents, checkpoints).state;
   }
   if (state) {
+    if (early_) early_->set_best(std::move(state->best));
     trainer_.Restore(std::move(*state));
   } else if (writes_ && Exists(ModelPath(request_.folder))) {  // written after a checkpoint
     throw DataError(fmt::format(
@@ -172,18 +179,44 @@ std::optional<ModelFile> Run::Init() const {
   return ParseModel(init_, request_.init.empty() ? InitPath(request_.folder) : request_.init);
 }
 
-void Run::LoadCurves() {
-  if (config_.evaluate.every_steps == 0) return;
+void Run::LoadHeldOutRows() {
+  const bool curves = config_.evaluate.every_steps > 0;
+  const bool early = config_.train.stop_after > 0;
+  if (!curves && !early) return;
+  if (early && config_.model.labels) {
+    throw ConfigError("train: stop_after: not with model.labels: held-out rows are measured without them: set it to 0");
+  }
   held_out_ = LoadHeldOut(config_.data, pool_);
   EvaluateOptions evaluate = config_.evaluate;
-  if (config_.model.labels) {
+  if (curves && config_.model.labels) {
     if (evaluate.metrics.empty()) evaluate.metrics = "quick";
     if (evaluate.metrics != "quick") {
       throw ConfigError(
           fmt::format("evaluate: metrics = \"{}\": with model.labels allowed is \"quick\"", evaluate.metrics));
     }
   }
-  curves_.emplace(evaluate, data_, held_out_, data_trainer_.statistics().standardization, request_.seed, pool_);
+  const Standardization& standardization = data_trainer_.statistics().standardization;
+  if (curves) curves_.emplace(evaluate, data_, held_out_, standardization, request_.seed, pool_);
+  if (early) early_.emplace(config_.train, held_out_, standardization, request_.seed, pool_);
+}
+
+LogSchedule Run::Schedule() const {
+  return MakeLogSchedule(config_, static_cast<std::uint64_t>(data_.rows()), trainer_.total_updates());
+}
+
+// The model as it is; where the run may stop early, the best so far.
+ModelFile Run::File() const {
+  ModelFile file = data_trainer_.File();
+  if (!early_ || !early_->best()) return file;
+  file.model = Model(early_->best()->parameters, config_.model.variance_floor);
+  file.provenance["updates"] = std::to_string(early_->best()->updates);
+  return file;
+}
+
+// As rank 0 says.
+bool Run::EndedEarly() const {
+  const auto ended = [&] { return early_ && early_->Ended(trainer_.updates(), Schedule().stop_every) ? "y" : "n"; };
+  return config_.train.stop_after > 0 && FromFirst(ranks_, [&] { return std::string(ended()); }) == "y";
 }
 
 // What was left of later updates, and of writes that were cut off.
@@ -200,8 +233,7 @@ void Run::RemoveLater() {
 // Those that go on after each update; their lines of later updates are cut.
 void Run::OpenFiles() {
   const std::string& folder = request_.folder;
-  metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), MakeLogSchedule(config_, trainer_.total_updates()),
-                        !origin_->earlier.empty(), observer_);
+  metrics_file_.emplace(MetricsPath(folder), trainer_.updates(), Schedule(), !origin_->earlier.empty(), observer_);
   times_file_.emplace(TimesPath(folder), trainer_.updates());
   if (config_.checkpoint.pictures > 0) {
     MakeFolder(PictureFolder(folder));
@@ -211,14 +243,15 @@ void Run::OpenFiles() {
 
 // With several ranks, all come here: each has some of the chains.
 void Run::Save() {
-  const TrainState state = trainer_.State();
+  TrainState state = trainer_.State();
   if (!writes_) return;
+  if (early_) state.best = early_->best();
   const std::string checkpoints = CheckpointFolder(request_.folder);
   const std::string path = checkpoints + "/" + CheckpointName(trainer_.updates());
   times_file_->Note(trainer_.updates());
   metrics_file_->Sync();  // what is before a checkpoint is not made again
   WriteCheckpoint(path, state, *origin_);
-  WriteModel(ModelPath(request_.folder), data_trainer_.File());
+  WriteModel(ModelPath(request_.folder), File());
   PruneCheckpoints(checkpoints, config_.checkpoint.keep);
   observer_.OnCheckpoint(path);
   saved_ = Clock::now();
@@ -254,13 +287,13 @@ void Run::Speak() {
 }
 
 bool Run::Train() {
-  const LogSchedule schedule = MakeLogSchedule(config_, trainer_.total_updates());
+  const LogSchedule schedule = Schedule();
   const std::set<std::uint64_t> pictures = PictureUpdates(trainer_.total_updates(), config_.checkpoint.pictures);
   observer_.OnStart(trainer_, data_.rows());
   saved_ = Clock::now();
-  if (writes_ && !trainer_.done() && !Paused())
-    times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
-  while (!trainer_.done() && !Paused()) {
+  bool ended = trainer_.done() || EndedEarly();
+  if (writes_ && !ended && !Paused()) times_file_->Start(trainer_.updates(), request_.command, pool_.threads());
+  while (!ended && !Paused()) {
     const UpdateMetrics metrics = trainer_.Update(schedule.Logs(trainer_.updates() + 1));
     if (writes_) {
       Log(metrics, schedule);
@@ -269,33 +302,47 @@ bool Run::Train() {
     }
     observer_.OnUpdate(metrics);
     words_ = watch_.See(metrics);
-    const Decision decision = Decide(metrics);
+    const Decision decision = Decide(metrics, schedule);
+    ended = decision.ended;
     if (decision.save) Save();
     if (decision.stop) break;
+  }
+  if (ended && !trainer_.done() && writes_) {
+    observer_.OnNote(fmt::format("ended early, after update {} of {}: the model is that of update {}",
+                                 trainer_.updates(), trainer_.total_updates(), early_->best()->updates));
   }
   Speak();
   if (writes_) {
     metrics_file_->Close();
     times_file_->Close();
   }
-  return trainer_.done();
+  return ended;
 }
 
 void Run::Log(const UpdateMetrics& metrics, const LogSchedule& schedule) {
   Speak();
   if (!schedule.Logs(metrics.update)) return;
-  const bool evaluate = curves_ && (metrics.update % schedule.evaluate_every == 0 || trainer_.done());
-  const Values measured = evaluate ? curves_->Measure(data_trainer_.File()) : Values();
+  const bool evaluate = curves_ && (schedule.Evaluates(metrics.update) || trainer_.done());
+  Values measured = evaluate ? curves_->Measure(data_trainer_.File()) : Values();
+  if (early_ && schedule.MayStop(metrics.update)) {
+    const ModelFile file = data_trainer_.File();
+    measured.push_back(early_->Measure(file));
+    early_->See(file.model, metrics.update, measured.back().second);
+  }
   times_file_->Note(metrics.update);  // first: who sees a line of metrics finds its time
   metrics_file_->Write(MetricsLine(metrics, measured));
 }
 
-Run::Decision Run::Decide(const UpdateMetrics& metrics) {
+Run::Decision Run::Decide(const UpdateMetrics& metrics, const LogSchedule& schedule) {
   Decision own;
+  own.ended = trainer_.done() || (early_ && early_->Ended(trainer_.updates(), schedule.stop_every));
   own.stop = observer_.ShouldStop() || Paused();
-  own.save = own.stop || trainer_.done() || IsTimeToSave(metrics.update);
-  const std::string words = FromFirst(ranks_, [&] { return std::string{own.save ? 'y' : 'n', own.stop ? 'y' : 'n'}; });
-  return {words[0] == 'y', words[1] == 'y'};
+  own.save = own.stop || own.ended || IsTimeToSave(metrics.update);
+  const auto letter = [](bool yes) { return yes ? 'y' : 'n'; };
+  const std::string words = FromFirst(ranks_, [&] {
+    return std::string{letter(own.save), letter(own.stop), letter(own.ended)};
+  });
+  return {words[0] == 'y', words[1] == 'y', words[2] == 'y'};
 }
 
 }  // namespace

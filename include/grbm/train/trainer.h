@@ -26,6 +26,13 @@ struct UpdateMetrics {
   BatchReport batch;
 };
 
+// The best model so far, where a run stops early.
+struct BestState {
+  std::uint64_t updates = 0;  // after which it was measured
+  double measured = 0;        // on held-out rows: the lower, the better
+  Parameters parameters;
+};
+
 // Everything that training changes, and with the settings all that a resumed run needs.
 struct TrainState {
   std::uint64_t updates = 0;  // made so far
@@ -34,6 +41,7 @@ struct TrainState {
   std::optional<Chains> chains;     // of persistent contrastive divergence
   std::optional<Offsets> offsets;   // of the centred gradient
   std::optional<Parameters> average = {};
+  std::optional<BestState> best = {};  // of the run: a trainer has none
 };
 
 // How many updates a run of so many rows makes.
