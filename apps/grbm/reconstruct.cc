@@ -220,8 +220,8 @@ void AddInpaint(Command app, Common& common, Action& action) {
       "or black, where to fill in. Without it, values that are missing are filled in");
   AddSet(command, a->assignments);
   command.SetFooter(
-      "Examples: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png\n"
-      "          grbm inpaint runs/table --data gaps.csv --split all -o filled.csv");
+      "Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png\n"
+      "         grbm inpaint runs/table --data gaps.csv --split all -o filled.csv");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
 }
 
