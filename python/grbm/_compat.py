@@ -17,6 +17,19 @@ except ImportError:
 _FINITE = "ensure_all_finite" if "ensure_all_finite" in inspect.signature(check_array).parameters else "force_all_finite"
 
 
+# Checks of scikit-learn that ask for the same result of weighted and of repeated rows: it is the same law of batches, of which
+# other rows are drawn.
+IN_LAW = {
+    name: "weights are those of a draw"
+    for name in (
+        "check_sample_weights_invariance",
+        "check_sample_weight_equivalence",
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    )
+}
+
+
 def as_array(X: Any) -> Any:
     """Objects that offer their memory by DLPack alone become arrays without a copy; all else is for check_array."""
     if hasattr(X, "detach"):  # PyTorch's tensors that take part in a gradient refuse to be arrays
@@ -44,13 +57,24 @@ def validate_rows(estimator: Any, X: Any, reset: bool, allow_nan: bool = False) 
     return X
 
 
+def row_weights(sample_weight: Any, X: np.ndarray) -> np.ndarray:
+    """One finite number per row, as float64: what these may be is the library's to say."""
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(len(X), weights)
+    if weights.shape != (len(X),):
+        raise ValueError(f"sample_weight has shape {weights.shape}: expected is ({len(X)},), one for each row")
+    return weights
+
+
 class TagsMixin:
-    """Tags of both kinds: results are float32, whatever comes in."""
+    """Tags of both kinds: results are float32, whatever comes in; NaN where it is asked for."""
 
     def _more_tags(self) -> dict[str, Any]:  # before 1.6
-        return {"preserves_dtype": [np.float32]}
+        return {"preserves_dtype": [np.float32], "allow_nan": self.gaps == "sample", "_xfail_checks": IN_LAW}
 
     def __sklearn_tags__(self) -> Any:  # since 1.6
         tags = super().__sklearn_tags__()  # type: ignore[misc]
         tags.transformer_tags.preserves_dtype = ["float32"]
+        tags.input_tags.allow_nan = self.gaps == "sample"  # type: ignore[attr-defined]
         return tags

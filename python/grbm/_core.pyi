@@ -35,10 +35,13 @@ class DataStatistics:
 
 class Dataset:
     """Rows of data: a file, a public set, or an array, which is not copied."""
-    def __init__(self, rows: Any, image_shape: Optional[Sequence[int]] = None, source: str = 'array') -> None:
+    def __init__(self, rows: Any, image_shape: Optional[Sequence[int]] = None, source: str = 'array', gaps: bool = False, weights: Sequence[float] = []) -> None:
         ...
     def __len__(self) -> int:
         ...
+    @property
+    def has_gaps(self) -> bool:
+        """Whether values are missing."""
     @property
     def image_shape(self) -> Optional[List[int]]:
         """Height, width and channels; None where rows are not images."""
@@ -66,6 +69,9 @@ class Dataset:
     @property
     def warning(self) -> str:
         """What whoever trains on them should know; mostly empty."""
+    @property
+    def weights(self) -> Any:
+        """What each row counts for; None where all count the same."""
 
 class Estimate:
     """A number and its standard error: NaN where unknown, 0 where exact."""

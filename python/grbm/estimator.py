@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._compat import TagsMixin, as_array, validate_rows
+from ._compat import TagsMixin, as_array, row_weights, validate_rows
 from ._html import fitted_html
 from .samplers import Sampler
 from .training import Callback, as_config, history_of, run_trainer
@@ -132,6 +132,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         step_size_schedule: str = "constant",
         adjust_warmup_epochs: float = 0.0,
         restart_fraction: float = 0.05,
+        gap_steps: int = 10,
         log_every: int = 0,
         rate_W: float = 1.0,
         rate_b: float = 1.0,
@@ -145,6 +146,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         clip_b: float = 0.0,
         clip_mu: float = 0.0,
         clip_log_var: float = 0.0,
+        gaps: str = "refuse",
         standardize: str = "channel",
         noise: float = 0.0,
         generate_steps: int = 0,
@@ -195,6 +197,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.step_size_schedule = step_size_schedule
         self.adjust_warmup_epochs = adjust_warmup_epochs
         self.restart_fraction = restart_fraction
+        self.gap_steps = gap_steps
         self.log_every = log_every
         self.rate_W = rate_W
         self.rate_b = rate_b
@@ -208,6 +211,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         self.clip_b = clip_b
         self.clip_mu = clip_mu
         self.clip_log_var = clip_log_var
+        self.gaps = gaps
         self.standardize = standardize
         self.noise = noise
         self.generate_steps = generate_steps
@@ -227,9 +231,11 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """An estimator with the settings of a preset, of a TOML file or of a Config, and parameters over them.
 
         >>> grbm.GaussianBernoulliRBM.from_preset("mnist", epochs=5)
-        GaussianBernoulliRBM(algorithm='pcd', clip_norm=0.0, epochs=5, ...)
+        GaussianBernoulliRBM(algorithm='pcd', batch_size=500, clip_norm=0.0, epochs=5, ...)
         """
         config = as_config(preset)
+        if config["model.labels"]:
+            raise _core.ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'")
         return cls(**{**{name: config[key] for name, key in _setting_names().items()}, **parameters})
 
     @classmethod
@@ -254,6 +260,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """
         config = _core.Config.parse(model.provenance.get("config", ""))
         config["model.hidden"] = model.hidden
+        config["model.labels"] = False  # of a model given a class, too
         rbm = cls.from_preset(config, image_shape=model.image_shape)
         if model.provenance.get("seed", "").isdigit():
             rbm.random_state = int(model.provenance["seed"])
@@ -285,15 +292,16 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
                 raise _core.ConfigError(f"{name} = {value!r}: {error}") from None
         return config
 
-    def fit(self, X: Any, y: Any = None) -> GaussianBernoulliRBM:
-        """Trains on rows. Ctrl-C ends it with a warning: the model is then that of the last update.
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianBernoulliRBM:
+        """Trains on rows. Ctrl-C ends it with a warning: the model is then that of the last update. NaN is a value that is missing,
+        with gaps="sample"; rows are drawn into batches in proportion to sample_weight.
 
         >>> grbm.GaussianBernoulliRBM(n_hidden=4, epochs=1).fit(np.random.default_rng(0).normal(size=(50, 3))).n_updates_
         1
         """
         config = self.config()
         with self._features_kept():
-            data = self._dataset(X, reset=True)
+            data = self._dataset(X, sample_weight, reset=True)
             trainer = self._trainer(config, data, seed_of(self.random_state))
         try:
             run_trainer(trainer, self.callbacks or (), bool(self.verbose))
@@ -301,7 +309,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
             self._take(trainer)
         return self
 
-    def partial_fit(self, X: Any, y: Any = None) -> GaussianBernoulliRBM:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianBernoulliRBM:
         """Goes on training with one pass over rows, in batches of at most batch_size, at the learning rate as it is set: without
         a schedule, since nobody knows how many more will come. The standardisation is that of the first rows.
 
@@ -313,7 +321,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         """
         first = not hasattr(self, "_state")
         config = self.config()
-        data = self._dataset(X, reset=not hasattr(self, "model_"))
+        data = self._dataset(X, sample_weight, reset=not hasattr(self, "model_"))
         config["train.learning_rate_schedule"] = "constant"
         config["train.step_size_schedule"] = "constant"
         config["train.batch_size"] = min(self.batch_size, data.rows)
@@ -376,16 +384,17 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         X = self._rows(X)
         return self.model_.reconstruct(X, self._draw_seed(random_state), threads_of(self.n_jobs))
 
-    def inpaint(self, X: Any, mask: Any, steps: int | None = None, *, random_state: Any = None) -> np.ndarray:
+    def inpaint(self, X: Any, mask: Any = None, steps: int | None = None, *, random_state: Any = None) -> np.ndarray:
         """Fills in what is not known, given the rest. mask: true where a value is known, for all rows or for each; what is not
-        known may be NaN.
+        known may be NaN. Without a mask, NaN is filled in.
 
         >>> rbm = grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2))
         >>> float(rbm.inpaint([[1, np.nan, 3]], [True, False, True])[0, 2])
         3.0
         """
         X = self._rows(X, allow_nan=True)
-        return self.model_.inpaint(X, as_array(mask), steps, self._draw_seed(random_state), threads_of(self.n_jobs))
+        mask = ~np.isnan(X) if mask is None else as_array(mask)
+        return self.model_.inpaint(X, mask, steps, self._draw_seed(random_state), threads_of(self.n_jobs))
 
     def log_partition(self) -> _core.Partition:
         """log Z of the model: computed when it is first asked for, and kept.
@@ -441,8 +450,11 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         check_is_fitted(self, "model_")
         return validate_rows(self, X, reset=False, allow_nan=allow_nan)
 
-    def _dataset(self, X: Any, reset: bool) -> _core.Dataset:
-        data = _core.Dataset(validate_rows(self, X, reset=reset), image_shape=self.image_shape)
+    def _dataset(self, X: Any, sample_weight: Any, reset: bool) -> _core.Dataset:
+        gaps = self.gaps == "sample"
+        X = validate_rows(self, X, reset=reset, allow_nan=gaps)
+        weights = [] if sample_weight is None else row_weights(sample_weight, X)
+        data = _core.Dataset(X, image_shape=self.image_shape, gaps=gaps, weights=weights)
         if data.warning:
             warnings.warn(data.warning, RuntimeWarning, stacklevel=3)
         return data

@@ -176,7 +176,7 @@ bool HoldsNumbers(const py::array& array) {
   return std::string_view("biufO").find(array.dtype().kind()) != std::string_view::npos;
 }
 
-Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source) {
+Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source, bool gaps) {
   const py::array rows = ArrayOf(given);
   CheckDimensions(rows, 2, source.c_str());
   if (!HoldsNumbers(rows)) throw DataError(source + ": expected is an array of real numbers");
@@ -185,6 +185,7 @@ Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::s
   if (!kept) throw DataError(source + ": could not convert it to an array of numbers");
   Dataset::Storage storage{KeepAlive(kept), kept.data(), is_8bit, kept.shape(0), kept.shape(1), shape, source};
   storage.warning = LossWarning(rows, source);
+  storage.gaps = gaps;
   const GilReleased released;
   return Dataset(std::move(storage));
 }

@@ -67,7 +67,7 @@ ShapeTuple ShapeTupleOf(const ImageShape& shape);
 
 // Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.
 // Throws DataError for other dimensions and for numbers that are not finite.
-Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source);
+Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source, bool gaps = false);
 
 }  // namespace grbm::python
 

@@ -39,11 +39,19 @@ void BindData(py::module_& m) {
 >>> X = np.zeros((3, 4), np.float32)
 >>> grbm.Dataset(X).values.shape
 (3, 4)
+
+With gaps=True NaN is a value that is missing, to be drawn in training; otherwise it is refused. Weights, one per row, say what
+rows count for in the law of the data.
+
+>>> grbm.Dataset([[1, np.nan], [2, 3]], gaps=True, weights=[1, 2.5]).weights
+array([1. , 2.5])
 )")
-      .def(py::init([](const py::object& rows, const ShapeTuple& image_shape, const std::string& source) {
-             return DatasetOf(rows, ShapeOf(image_shape), source);
+      .def(py::init([](const py::object& rows, const ShapeTuple& image_shape, const std::string& source, bool gaps,
+                       std::vector<double> weights) {
+             return DatasetOf(rows, ShapeOf(image_shape), source, gaps).WithWeights(std::move(weights));
            }),
-           py::arg("rows"), py::arg("image_shape") = py::none(), py::arg("source") = "array")
+           py::arg("rows"), py::arg("image_shape") = py::none(), py::arg("source") = "array", py::arg("gaps") = false,
+           py::arg("weights") = std::vector<double>())
       .def_static(
           "load",
           [](const std::string& source, int threads, const py::kwargs& settings) {
@@ -79,6 +87,14 @@ Dataset('gmm-iso', 1000 rows of 2 values)
             return py::array_t<int>(std::ssize(d.labels()), d.labels().data());
           },
           "One per row; None where unknown.")
+      .def_property_readonly(
+          "weights",
+          [](const Dataset& d) -> py::object {
+            if (d.weights().empty()) return py::none();
+            return py::array_t<double>(static_cast<py::ssize_t>(d.weights().size()), d.weights().data());
+          },
+          "What each row counts for; None where all count the same.")
+      .def_property_readonly("has_gaps", &Dataset::has_gaps, "Whether values are missing.")
       .def_property_readonly("warning", &Dataset::warning, "What whoever trains on them should know; mostly empty.")
       .def_property_readonly("values", &Values, "All rows, as a new array of unsigned bytes or of floats.")
       .def("__len__", &Dataset::rows)

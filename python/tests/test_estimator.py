@@ -29,6 +29,37 @@ def test_check_estimator_with_a_seed():
     check_estimator(grbm.GaussianBernoulliRBM(n_hidden=9, epochs=1, steps=5, random_state=1))
 
 
+def test_missing_values_are_learned_from_and_filled_in():
+    generator = np.random.default_rng(3)
+    X = 2 * generator.choice([-1.0, 1.0], size=(300, 1)) + 0.3 * generator.normal(size=(300, 3))
+    holes = np.where(generator.random(X.shape) < 0.3, np.nan, X)
+    holes[:, 0] = X[:, 0]
+    rbm = grbm.GaussianBernoulliRBM(4, "gibbs", steps=5, epochs=100, learning_rate=0.05, standardize="pixel", random_state=1)
+    with pytest.raises(ValueError, match="NaN"):
+        rbm.fit(holes)
+    rbm.set_params(gaps="sample").fit(holes)
+    filled = rbm.inpaint(holes)
+    known = ~np.isnan(holes)
+    assert np.array_equal(filled[known], holes[known].astype(np.float32))
+    assert np.mean((filled - X)[~known] ** 2) < 0.5 * np.mean(X[~known] ** 2)
+    with pytest.raises(ValueError, match="NaN"):
+        rbm.transform(holes)
+
+
+def test_sample_weights_are_those_of_a_draw():
+    X = np.random.default_rng(4).normal(size=(60, 2)).astype(np.float32)
+    rbm = grbm.GaussianBernoulliRBM(4, "gibbs", steps=3, epochs=2, batch_size=10, random_state=1)
+    plain = rbm.fit(X).components_
+    assert np.array_equal(rbm.fit(X, sample_weight=np.full(60, 0.3)).components_, plain)
+    weights = np.where(np.arange(60) < 30, 0.0, 2.0)
+    seen = rbm.fit(X, sample_weight=weights).components_
+    assert not np.array_equal(seen, plain)
+    assert np.array_equal(rbm.fit(np.where(weights[:, None] == 0, 99, X), sample_weight=weights).components_, seen)
+    for bad, words in ((np.ones(3), "shape"), (-weights, "at least 0"), (np.zeros(60), "add up to 0"), (weights * np.nan, "is nan")):
+        with pytest.raises(ValueError, match=words):
+            rbm.fit(X, sample_weight=bad)
+
+
 def test_defaults_are_those_of_the_library():
     config = grbm.Config()
     parameters = inspect.signature(grbm.GaussianBernoulliRBM).parameters
@@ -41,12 +72,14 @@ def test_defaults_are_those_of_the_library():
 def test_every_setting_of_training_is_a_parameter():
     settings = {name for name, _, _ in grbm.Config().help()}
     wanted = {name for name in settings if name.split(".")[0] in ("model", "sampler", "train", "generate")}
-    of_labels = {"model.labels", "train.discriminative"}  # an estimator has none
-    assert wanted - of_labels | {"data.standardize", "data.noise"} == set(_setting_names().values())
+    of_others = {"model.labels", "train.discriminative", "train.stop_after", "train.stop_on"}  # the program's alone
+    assert wanted - of_others | {"data.gaps", "data.standardize", "data.noise"} == set(_setting_names().values())
 
 
 def test_presets_and_files(tmp_path, rbm, X):
     assert grbm.GaussianBernoulliRBM.from_preset("mnist").config()["train.algorithm"] == "pcd"
+    with pytest.raises(grbm.ConfigError, match="labels = true"):
+        grbm.GaussianBernoulliRBM.from_preset("mnist-labels")
     rbm.save(tmp_path / "rbm.safetensors")
     again = grbm.GaussianBernoulliRBM.load(tmp_path / "rbm.safetensors")
     assert again.get_params() == {**rbm.get_params(), "image_shape": None}
@@ -212,7 +245,9 @@ def test_the_interfaces_of_newer_scikit_learn(X, monkeypatch):
 
     class Tags:
         def __sklearn_tags__(self):
-            return types.SimpleNamespace(transformer_tags=types.SimpleNamespace(preserves_dtype=["float64"]))
+            return types.SimpleNamespace(
+                transformer_tags=types.SimpleNamespace(preserves_dtype=["float64"]), input_tags=types.SimpleNamespace(allow_nan=False)
+            )
 
     if _compat._validate_data is None:
         monkeypatch.setattr(_compat, "_validate_data", validate_data)
@@ -220,4 +255,5 @@ def test_the_interfaces_of_newer_scikit_learn(X, monkeypatch):
         rbm = grbm.GaussianBernoulliRBM(n_hidden=3, steps=2, epochs=1).fit(X)
         rbm.transform(X)
         assert [checks["ensure_all_finite"] for checks in asked] == [True, True]
-    assert type("Newer", (_compat.TagsMixin, Tags), {})().__sklearn_tags__().transformer_tags.preserves_dtype == ["float32"]
+    tags = type("Newer", (_compat.TagsMixin, Tags), {"gaps": "sample"})().__sklearn_tags__()
+    assert tags.transformer_tags.preserves_dtype == ["float32"] and tags.input_tags.allow_nan
