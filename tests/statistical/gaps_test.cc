@@ -1,5 +1,5 @@
 // Missing values against exact answers: what is drawn for them, the gradient in expectation, and what is learned. Compared
-// are 4 × 9 means of draws and 8 × 23 of gradients, each off by more than 6 standard errors with probability 2e-9: any of
+// are 4 × 12 means of draws and 8 × 23 of gradients, each off by more than 6 standard errors with probability 2e-9: any of
 // them with less than 1e-6.
 #include "train/gaps.h"
 
@@ -97,7 +97,8 @@ TEST_P(FilledGaps, HaveTheExactConditionalLaw) {
   const GapOptions options{.steps = 40, .noise = c.noise, .seed = 9};
   ThreadPool pool(1);
   Engine engine(pool);
-  MeanVector deviations;  // of each unit: value, value², and known values that were changed
+  // Of each unit: value, value², value times the noise of the next unit, and known values that were changed.
+  MeanVector deviations;
   const int updates = testing::Repeats(100);
   for (int update = 0; update < updates; ++update) {
     const auto number = static_cast<std::uint64_t>(update);
@@ -117,6 +118,9 @@ TEST_P(FilledGaps, HaveTheExactConditionalLaw) {
         const double d = missing ? double{filled(r, i)} - expected.mean[at] : 0;
         row.push_back(d);
         row.push_back(missing ? d * d - (expected.variance[at] - c.noise) : 0);
+        const Index next = (i + 1) % 3;
+        row.push_back(std::isnan(data(r, next)) ? 0
+                                                : d * (known[static_cast<std::size_t>(next)] - double{data(r, next)}));
         row.push_back(missing || filled(r, i) == data(r, i) ? 0 : 1);
       }
       deviations.Add(row);
