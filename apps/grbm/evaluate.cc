@@ -63,7 +63,7 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
 
 int EvaluateModel(const Arguments& a, const Common& common) {
   Ranks& ranks = JoinJob();
-  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
+  ThreadPool pool(ThreadsOfRank(common.threads));
   DataOptions options;
   EvaluationRequest request = OpenSubject(a, options, pool, ranks);
   if (!a.held_out.empty()) {

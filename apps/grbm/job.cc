@@ -106,7 +106,8 @@ Ranks& JoinJob() {
 #endif
 }
 
-int ThreadsOfRank() {
+int ThreadsOfRank(int asked) {
+  if (asked > 0) return asked;
   const int here =
       std::max(1, NumberOf("OMPI_COMM_WORLD_LOCAL_SIZE").value_or(NumberOf("MPI_LOCALNRANKS").value_or(1)));
   if (here == 1) return 0;

@@ -8,8 +8,8 @@ namespace grbm::app {
 // Where mpirun or another launcher started this process as one of several, its ranks; otherwise this process alone, and MPI
 // is not touched. Throws ConfigError where there are several, but the program was built without MPI.
 Ranks& JoinJob();
-// At most this many threads for this process by default: the machine's cores are shared by the ranks that run on it. 0: all.
-int ThreadsOfRank();
+// As many threads as were asked for or, of 0, this process's share: the cores are those of all ranks of the machine. 0: all.
+int ThreadsOfRank(int asked = 0);
 // At the end of all that is well: ranks wait for each other.
 void LeaveJob();
 // Before an error is told: what is wrong with a command is wrong for all ranks, and the first one speaks for all.

@@ -120,7 +120,7 @@ int Reproduce(Arguments a, const Common& common) {
   }
   const std::vector<PlannedCell> cells = PlanCells(experiments, a.options);
   if (a.dry_run) return first_rank ? DryRun(cells, common) : 0;
-  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
+  ThreadPool pool(ThreadsOfRank(common.threads));
   if (!a.render) {
     CatchInterrupts();
     ShowCells show(common.quiet || common.json || !first_rank);

@@ -108,7 +108,7 @@ int Sample(const Arguments& a, const Common& common) {
   const SamplerOptions options = ShownSampler(file);
   const bool gif = Ending(a.out) == ".gif";
   const std::int64_t every = a.every > 0 ? a.every : gif ? std::max<std::int64_t>(1, options.steps / 50) : 0;
-  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
+  ThreadPool pool(ThreadsOfRank(common.threads));
   if (ranks.rank() == 0) WarnUnstable(file);
   const bool all = a.label == "all" && !file.classes.empty();
   std::vector<Matrix> frames;

@@ -159,7 +159,7 @@ Arguments WithData(Arguments a) {
 
 int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   Ranks& ranks = JoinJob();
-  ThreadPool pool(common.threads > 0 ? common.threads : ThreadsOfRank());
+  ThreadPool pool(ThreadsOfRank(common.threads));
   std::optional<ChosenSettings> chosen;
   const RunRequest request = MakeRequest(WithData(arguments), common, seed_given, chosen, pool);
   CatchInterrupts();

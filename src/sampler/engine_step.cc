@@ -35,12 +35,11 @@ Engine::StepPlace Engine::PlaceOf(const RunPlace& place, std::int64_t step) cons
 }
 
 // Label units stay where they are: they have a draw of their own.
-void Engine::SetMove(const Move& given) {
-  Move move = given;
-  std::fill(move.keep.end() - model_->label_units(), move.keep.end(), 1.0f);
-  std::fill(move.noise.end() - model_->label_units(), move.noise.end(), 0.0f);
+void Engine::SetMove(const Move& move) {
   keep_ = PanelRow(move.keep);
   noise_ = PanelRow(move.noise);
+  std::fill_n(keep_.data() + model_->gaussian_units(), model_->label_units(), 1.0f);
+  std::fill_n(noise_.data() + model_->gaussian_units(), model_->label_units(), 0.0f);
   const double deviation = double{move.noise.front()};
   variance_share_ = deviation * deviation / double{model_->variance().front()};
   has_move_ = true;

@@ -11,20 +11,16 @@
 #include "grbm/core/file.h"
 #include "grbm/train/run.h"
 #include "support/errors.h"
+#include "support/notes.h"
 #include "support/temporary_folder.h"
 #include "support/thread_ranks.h"
 
 namespace grbm {
 namespace {
 
+using grbm::testing::Notes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class Notes : public RunObserver {
- public:
-  void OnNote(const std::string& text) override { notes.push_back(text); }
-  std::vector<std::string> notes;
-};
 
 struct Ended {
   bool done = false;

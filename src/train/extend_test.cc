@@ -5,21 +5,15 @@
 #include "grbm/core/file.h"
 #include "grbm/train/run.h"
 #include "support/errors.h"
+#include "support/notes.h"
 #include "support/temporary_folder.h"
 
 namespace grbm {
 namespace {
 
+using grbm::testing::Notes;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class Notes : public RunObserver {
- public:
-  void OnNote(const std::string& text) override { notes.push_back(text); }
-  void OnWarning(const std::string& text) override { warnings.push_back(text); }
-  std::vector<std::string> notes;
-  std::vector<std::string> warnings;
-};
 
 class Extend : public grbm::testing::TemporaryFolder {
  protected:

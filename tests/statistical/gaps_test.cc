@@ -20,6 +20,7 @@ using testing::ExactDraws;
 using testing::LearningOptions;
 using testing::MeanVector;
 using testing::RandomModel;
+using Setting = testing::GradientCase;
 
 constexpr double kBound = 6;
 constexpr float kMissing = std::numeric_limits<float>::quiet_NaN();
@@ -130,14 +131,6 @@ TEST_P(FilledGaps, HaveTheExactConditionalLaw) {
     EXPECT_LE(std::abs(deviations.mean(k)), kBound * deviations.error(k)) << "mean " << k;
   }
 }
-
-struct Setting {
-  std::string name;
-  SamplerOptions sampler;
-  HiddenKind hidden = HiddenKind::kSample;
-  VisibleKind visible = VisibleKind::kSample;
-};
-void PrintTo(const Setting& s, std::ostream* out) { *out << s.name; }
 
 std::vector<Setting> Settings() {
   std::vector<Setting> settings;

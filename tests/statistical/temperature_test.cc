@@ -22,16 +22,10 @@ using testing::ForParameters;
 using testing::MeanVector;
 using testing::RandomModel;
 using testing::SamplerCase;
+using Setting = testing::GradientCase;
 
 constexpr double kBound = 6.1;
 
-struct Setting {
-  std::string name;
-  SamplerOptions sampler;
-  HiddenKind hidden = HiddenKind::kSample;
-  VisibleKind visible = VisibleKind::kSample;
-};
-void PrintTo(const Setting& s, std::ostream* out) { *out << s.name; }
 std::string Name(const ::testing::TestParamInfo<Setting>& test) { return test.param.name; }
 
 std::vector<Setting> Settings() {

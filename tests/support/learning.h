@@ -9,6 +9,7 @@
 
 #include "grbm/model/exact.h"
 #include "grbm/sampler/options.h"
+#include "grbm/train/options.h"
 
 namespace grbm::testing {
 
@@ -37,6 +38,15 @@ inline std::vector<SamplerCase> SamplersWithALaw() {
           {"gibbs_langevin_metropolis", LearningOptions(Method::kGibbsLangevin, Adjust::kMetropolis, 0.4, 120)},
           {"gibbs_langevin_conditional", LearningOptions(Method::kGibbsLangevin, Adjust::kConditional, 0.8, 60)}};
 }
+
+// A sampler, and what of its states goes into the gradient.
+struct GradientCase {
+  std::string name;
+  SamplerOptions sampler;
+  HiddenKind hidden = HiddenKind::kSample;
+  VisibleKind visible = VisibleKind::kSample;
+};
+inline void PrintTo(const GradientCase& c, std::ostream* out) { *out << c.name; }
 
 // Calls use(x) for every element of parameters or of a gradient.
 template <typename P, typename Use>
