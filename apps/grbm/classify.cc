@@ -79,7 +79,7 @@ int Classify(const Arguments& a, const Common& common) {
                            [](double l) { return static_cast<float>(std::exp(l)); });
     WriteRows(a.out, probabilities, file.classes);
   }
-  std::vector<std::pair<std::string, Result>> results = {{"rows", std::int64_t{logs.rows()}}};
+  Results results = {{"rows", std::int64_t{logs.rows()}}};
   if (!a.out.empty()) results.emplace_back("probabilities", a.out);
   if (rows.labels.empty()) {
     PrintResults(Beside(common, a.out), results);

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "commands.h"
+#include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/data/options.h"
 #include "grbm/evaluate/evaluation.h"
@@ -151,18 +153,19 @@ Words AllWords(Command app, std::span<const std::string> line) {
   return words;
 }
 
-void PrintWords(Command app, std::span<const std::string> line) {
+Words FittingWords(Command app, std::span<const std::string> line) {
   const std::string current = line.empty() ? "" : line.back();
-  for (const std::string& word : AllWords(app, line)) {
+  Words words = AllWords(app, line);
+  std::erase_if(words, [&](const std::string& word) {
     // Options crowd out what is asked for, unless they are.
-    const bool fits = word.starts_with(current) && (current.starts_with('-') || !word.starts_with('-'));
-    if (fits) Print("{}\n", word);
-  }
+    return !word.starts_with(current) || (word.starts_with('-') && !current.starts_with('-'));
+  });
+  return words;
 }
 
 }  // namespace
 
-void AddCompletion(Command app, Common&, Action& action) {
+void AddCompletion(Command app, Common& common, Action& action) {
   const Command command = app.AddCommand("completion", "Print a script that completes commands in the shell");
   const auto shell = std::make_shared<std::string>("bash");
   const auto line = std::make_shared<Words>();
@@ -174,12 +177,17 @@ void AddCompletion(Command app, Common&, Action& action) {
       "Example: source <(grbm completion bash)\n"
       "         source <(grbm completion zsh)\n"
       "         grbm completion fish > ~/.config/fish/completions/grbm.fish");
-  command.SetCallback([=, &action] {
-    action = [=] {
-      if (*shell == "words") {
-        PrintWords(app, *line);
+  command.SetCallback([=, &common, &action] {
+    action = [=, &common] {
+      const bool asked = *shell == "words";
+      const Words words = asked ? FittingWords(app, *line) : Words();
+      const std::string script(*shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+      if (common.json) {
+        Print("{}\n", JsonText(asked ? nlohmann::json(words) : nlohmann::json{{"script", script}}));
+      } else if (asked) {
+        for (const std::string& word : words) Print("{}\n", word);
       } else {
-        Print("{}", *shell == "bash" ? kBash : *shell == "zsh" ? kZsh : kFish);
+        Print("{}", script);
       }
       return 0;
     };

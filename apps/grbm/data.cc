@@ -24,8 +24,7 @@ int Get(const std::string& name, const std::string& cache, const Common& common)
 }
 
 // Shares of values that are missing: of all, and of each column that has some, unless rows are images.
-void AddMissing(const DataInfo& info, const std::vector<std::string>& names,
-                std::vector<std::pair<std::string, Result>>& results) {
+void AddMissing(const DataInfo& info, const std::vector<std::string>& names, Results& results) {
   if (info.missing.empty()) return;
   const double sum = std::accumulate(info.missing.begin(), info.missing.end(), 0.0);
   results.emplace_back("missing", sum / static_cast<double>(info.visible));
@@ -38,19 +37,16 @@ void AddMissing(const DataInfo& info, const std::vector<std::string>& names,
 int Info(const DataOptions& options, const Common& common) {
   const Dataset data = LoadDataset(options);
   const DataInfo info = Describe(data);
-  std::vector<std::pair<std::string, Result>> results = {
-      {"source", info.source},
-      {"rows", std::int64_t{info.rows}},
-      {"visible", std::int64_t{info.visible}},
-      {"image", info.shape.known()
-                    ? fmt::format("{} × {} × {}", info.shape.height, info.shape.width, info.shape.channels)
-                    : std::string("no")},
-      {"type", info.dtype},
-      {"min", info.min},
-      {"max", info.max},
-      {"mean", info.mean},
-      {"deviation", info.deviation},
-      {"constant_units", std::int64_t{info.constant_units}}};
+  Results results = {{"source", info.source},
+                     {"rows", std::int64_t{info.rows}},
+                     {"visible", std::int64_t{info.visible}},
+                     {"image", SizesOf(info.shape)},
+                     {"type", info.dtype},
+                     {"min", info.min},
+                     {"max", info.max},
+                     {"mean", info.mean},
+                     {"deviation", info.deviation},
+                     {"constant_units", std::int64_t{info.constant_units}}};
   results.emplace_back("memory_bytes", info.bytes);
   AddMissing(info, data.names().columns, results);
   const std::vector<std::string>& names = data.names().labels;

@@ -1,8 +1,8 @@
 // grbm info, grbm filters, grbm convert: looking at model files.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <memory>
 
@@ -14,34 +14,41 @@ namespace grbm::app {
 
 namespace {
 
+// The counts of what a model came from are numbers, unless someone else wrote them.
+Result ProvenanceResult(const std::string& key, const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && (key == "bits" || key == "seed" || key == "updates") ? Result(number) : Result(text);
+}
+
 int Info(const std::string& path, const Common& common) {
   const ModelFile file = ReadAnyModel(path);
   const Model& m = file.model;
   double squares = 0;
   for (const float w : m.parameters().W.values()) squares += double{w} * double{w};
   const std::span<const float> variances = m.variance().first(static_cast<std::size_t>(m.gaussian_units()));
-  std::vector<std::pair<std::string, Result>> results = {
-      {"visible", std::int64_t{m.gaussian_units()}},
-      {"hidden", std::int64_t{m.hidden()}},
-      {"image", file.image_shape.known() ? fmt::format("{} × {} × {}", file.image_shape.height, file.image_shape.width,
-                                                       file.image_shape.channels)
-                                         : std::string("no")},
-      {"mean_variance", m.mean_variance()},
-      {"smallest_variance", double{std::ranges::min(variances)}},
-      {"largest_variance", double{std::ranges::max(variances)}},
-      {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
-      {"standardized", std::string(file.standardization.identity() ? "no" : "yes")}};
-  if (!file.classes.empty()) results.emplace_back("classes", fmt::format("{}", fmt::join(file.classes, ", ")));
+  Results results = {{"visible", std::int64_t{m.gaussian_units()}},
+                     {"hidden", std::int64_t{m.hidden()}},
+                     {"image", SizesOf(file.image_shape)},
+                     {"mean_variance", m.mean_variance()},
+                     {"smallest_variance", double{std::ranges::min(variances)}},
+                     {"largest_variance", double{std::ranges::max(variances)}},
+                     {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
+                     {"standardized", !file.standardization.identity()}};
+  if (!file.classes.empty()) results.emplace_back("classes", file.classes);
+  const auto add_settings = [&](const std::string& section, const std::vector<Field>& fields) {
+    for (const Field& field : fields) {
+      std::visit([&](const auto& value) { results.emplace_back(section + "." + std::string(field.name), value); },
+                 Value(field));
+    }
+  };
   SamplerOptions sampler = file.sampler;
-  for (const Field& field : sampler.Fields())
-    results.emplace_back("sampler." + std::string(field.name), ValueText(field));
+  add_settings("sampler", sampler.Fields());
   GenerateOptions generate = file.generate;
-  if (generate != GenerateOptions()) {
-    for (const Field& field : generate.Fields())
-      results.emplace_back("generate." + std::string(field.name), ValueText(field));
-  }
+  if (generate != GenerateOptions()) add_settings("generate", generate.Fields());
   for (const auto& [key, value] : file.provenance) {
-    if (key != "config") results.emplace_back("provenance." + key, value);
+    if (key != "config") results.emplace_back("provenance." + key, ProvenanceResult(key, value));
   }
   PrintResults(common, results);
   return 0;

@@ -39,13 +39,20 @@ std::string NumberText(double value) {
 }
 
 std::string ResultText(const std::string& text) { return text; }
+std::string ResultText(bool yes) { return yes ? "true" : "false"; }
 std::string ResultText(std::int64_t number) { return std::to_string(number); }
 std::string ResultText(double number) { return NumberText(number); }
 std::string ResultText(const Measure& measure) { return NumberText(measure.value) + " " + measure.unit; }
+std::string ResultText(const Names& names) {
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+std::string ResultText(const Sizes& sizes) {
+  return sizes.empty() ? "none" : fmt::format("{}", fmt::join(sizes, " × "));
+}
 
 }  // namespace
 
-void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results) {
+void PrintResults(const Common& common, const Results& results) {
   for (const auto& [name, value] : results) {
     if (const double number = NumberOf(value); !std::isfinite(number)) {
       throw NumericError(fmt::format("{} is {}", name, number));
@@ -76,6 +83,10 @@ void PrintResults(const Common& common, const std::vector<std::pair<std::string,
     const std::string text = std::visit([](const auto& v) { return ResultText(v); }, value);
     Print("{:{}}  {}\n", label, width, OneLine(text));
   }
+}
+
+Sizes SizesOf(const ImageShape& shape) {
+  return shape.known() ? Sizes{shape.height, shape.width, shape.channels} : Sizes();
 }
 
 void PrintScores(const std::vector<MetricScores>& metrics) {

@@ -20,8 +20,15 @@ struct Measure {
   double value = 0;
   std::string unit;  // said to people
 };
-using Result = std::variant<std::string, double, std::int64_t, Measure>;
-void PrintResults(const Common& common, const std::vector<std::pair<std::string, Result>>& results);
+// Names, or the sizes of an image: a list for programs, and for people a line, "none" where it is empty.
+using Names = std::vector<std::string>;
+using Sizes = std::vector<std::int64_t>;
+using Result = std::variant<std::string, bool, double, std::int64_t, Measure, Names, Sizes>;
+using Results = std::vector<std::pair<std::string, Result>>;
+void PrintResults(const Common& common, const Results& results);
+
+// Height, width and channels, where the rows are images.
+Sizes SizesOf(const ImageShape& shape);
 
 // A line for each score, under the name of its metric.
 void PrintScores(const std::vector<MetricScores>& metrics);

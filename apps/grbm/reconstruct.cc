@@ -176,7 +176,7 @@ int RunInpaint(const Arguments& a, const Common& common) {
     file.standardization.Invert(originals);
   }
   WriteBack(file, originals, results, names, a.out);
-  std::vector<std::pair<std::string, Result>> printed = {{"inpainted", a.out}, {"count", std::int64_t{data.rows()}}};
+  Results printed = {{"inpainted", a.out}, {"count", std::int64_t{data.rows()}}};
   if (!mask.empty()) printed.emplace_back("known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1)));
   if (gaps > 0) printed.emplace_back("missing_values", gaps);
   printed.emplace_back("final", FinalText(file));

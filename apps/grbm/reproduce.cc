@@ -131,7 +131,7 @@ int Reproduce(Arguments a, const Common& common) {
     }
   }
   if (!first_rank) return 0;
-  std::vector<std::pair<std::string, Result>> results;
+  Results results;
   for (const Experiment* experiment : experiments) {
     results.emplace_back(std::string(experiment->name), RenderPage(*experiment, a.options, pool));
   }

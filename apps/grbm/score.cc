@@ -46,11 +46,10 @@ int ScoreData(const Arguments& a, const Common& common) {
   if (!a.per_column.empty()) WriteRows(a.per_column, ColumnDeviations(law, rows.values, pool), rows.names.columns);
   WriteRows(a.out, table, names);
   const std::vector<double>& energies = scores[0].second;
-  std::vector<std::pair<std::string, Result>> results = {
-      {"scores", a.out},
-      {"rows", std::int64_t{table.rows()}},
-      {"columns", fmt::format("{}", fmt::join(names, ", "))},
-      {"strangest_row", std::ranges::max_element(energies) - energies.begin()}};
+  Results results = {{"scores", a.out},
+                     {"rows", std::int64_t{table.rows()}},
+                     {"columns", names},
+                     {"strangest_row", std::ranges::max_element(energies) - energies.begin()}};
   if (!a.per_column.empty()) results.emplace_back("per_column", a.per_column);
   PrintResults(Beside(common, a.out), results);
   return 0;
@@ -107,8 +106,7 @@ int Couple(const Arguments& a, const Common& common) {
     const auto& names = rows.names.columns;
     return names.empty() ? fmt::format("{}", unit) : names[static_cast<std::size_t>(unit)];
   };
-  std::vector<std::pair<std::string, Result>> results = {
-      {"couplings", a.out}, {"kind", a.kind}, {"rows", std::int64_t{rows.values.rows()}}};
+  Results results = {{"couplings", a.out}, {"kind", a.kind}, {"rows", std::int64_t{rows.values.rows()}}};
   if (first != second) {
     results.emplace_back("strongest_pair", fmt::format("{} and {}", name(first), name(second)));
     results.emplace_back("strongest", exact(second, first));

@@ -165,7 +165,7 @@ int RunTrials(Arguments a, const Common& common) {
     return 0;
   }
   const std::size_t best = RankTrials(*states, search.options)[0];
-  std::vector<std::pair<std::string, Result>> results = {{"page", page}};
+  Results results = {{"page", page}};
   if ((*states)[best].trained()) {
     const SeedScores scores = SummarizeSeeds((*states)[best], search.options.rank_by, GreatestIsBest(search.options));
     results.emplace_back("best", TrialName(search, plan.trials[best]));

@@ -183,8 +183,7 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
   const std::string samples = request.folder + "/samples.png";
   WriteSamples(request, pool, samples);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  std::vector<std::pair<std::string, Result>> results = {{"model", ModelPath(request.folder)},
-                                                         {"metrics", MetricsPath(request.folder)}};
+  Results results = {{"model", ModelPath(request.folder)}, {"metrics", MetricsPath(request.folder)}};
   if (Exists(samples)) results.emplace_back("samples", samples);
   results.emplace_back("seconds", std::round(seconds * 10) / 10);
   PrintResults(common, results);

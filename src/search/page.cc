@@ -7,12 +7,14 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cells/table.h"
 #include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/report/figure.h"
 #include "grbm/train/run.h"
+#include "grbm/train/settings.h"
 #include "search/common.h"
 
 namespace grbm {
@@ -50,6 +52,23 @@ std::string BudgetText(const SearchRung& rung) {
                           : fmt::format("{} updates", rung.updates);
 }
 
+// The number that a text is, if it is one.
+std::optional<double> NumberIn(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// A value as it stands after --set: a number where the setting takes numbers.
+json SettingJson(const std::string& name, const std::string& text) {
+  const Scalar value = FindSettings(name)[0].value;
+  const std::optional<double> number = NumberIn(text);
+  if (std::holds_alternative<bool>(value)) return text == "true";
+  if (std::holds_alternative<std::string>(value) || !number) return text;
+  return std::holds_alternative<double>(value) ? json(*number) : json(static_cast<std::int64_t>(*number));
+}
+
 class SearchPage {
  public:
   SearchPage(const Search& search, const SearchPlan& plan, const std::vector<TrialState>& states)
@@ -79,7 +98,10 @@ class SearchPage {
       const TrialState& state = states_[order_[k]];
       json row;
       row["rank"] = k + 1;
-      for (std::size_t v = 0; v < search_.vary.size(); ++v) row["settings"][search_.vary[v].name] = trial.values[v];
+      for (std::size_t v = 0; v < search_.vary.size(); ++v) {
+        const std::string& name = search_.vary[v].name;
+        row["settings"][name] = SettingJson(name, trial.values[v]);
+      }
       row["outcome"] = state.Outcome();
       row["rung"] = state.rung + 1;
       if (const Effort effort = MeanEffort(state); effort.known) {
@@ -231,10 +253,9 @@ class SearchPage {
     bool numbers = true;
     for (const Trial& trial : plan_.trials) {
       const std::string& text = trial.values[variation];
-      double number = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-      numbers = numbers && error == std::errc() && end == text.data() + text.size();
-      places.push_back(number);
+      const std::optional<double> number = NumberIn(text);
+      numbers = numbers && number;
+      places.push_back(number.value_or(0));
       if (std::ranges::find(words, text) == words.end()) words.push_back(text);
     }
     axis.label = search_.vary[variation].name;

@@ -1,6 +1,8 @@
 """What is printed, and numbers on the command line: output_test.py PROGRAM."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 import unittest
@@ -23,18 +25,25 @@ class Results(ProgramTest):
         out = self.folder / "out"
         out.mkdir()
         data = ["--data", "gmm-iso", "--split", "train"]
-        yield from [[], ["--help"], ["--version"], ["completion", "bash"], ["completion", "zsh"], ["presets"],
-                    ["presets", "mnist"], ["presets", "--json"]]
+        yield from [[], ["--help"], ["--version"], ["completion", "zsh"]]
         for name in ["train", "sample", "classify", "reconstruct", "inpaint", "encode", "filters", "density", "evaluate", "info", "data",
                      "presets", "convert", "bench", "reproduce", "search", "report", "dashboard", "completion"]:
             yield [name, "--help"]
-        yield from [["data", "get", "--help"], ["data", "info", "--help"], ["data", "info", "gmm-iso"]]
-        yield ["bench", "--seconds", "0", "--no-scaling", "--shape", "3x5x7x2", "--sampler", "gibbs"]
-        yield from [["reproduce", "--list"], ["reproduce", "gmm", "--dry-run", "--out", out],
-                    ["reproduce", "gmm", "--render", "--out", out / "pages"]]
+        yield from [["data", "get", "--help"], ["data", "info", "--help"]]
+        yield from [["reproduce", "--list"], ["reproduce", "gmm", "--render", "--out", out / "pages"]]
+        search = self.folder / "search.toml"
+        search.write_text('preset = "gmm-iso"\nupdates = 20\nsamples = 50\nrows = 200\n[vary]\n"model.hidden" = [2, 3]\n')
         for k, extra in enumerate([[], ["--json"]]):
             yield ["train", "gmm-iso", *TINY, "--out", out / f"run{k}", *extra]
-            yield ["info", model, *extra]
+            yield from [["presets", *extra], ["presets", "mnist", *extra], ["settings", "train", *extra],
+                        ["completion", "bash", *extra], ["completion", "words", *extra]]
+            yield from [["info", model, *extra], ["data", "info", "gmm-iso", *extra]]
+            yield ["bench", "--seconds", "0", "--no-scaling", "--shape", "3x5x7x2", "--sampler", "gibbs", *extra]
+            yield ["reproduce", "gmm", "--dry-run", "--out", out, *extra]
+            yield ["search", search, "--out", out / f"search{k}", *extra]
+            yield ["score", model, *data, "-n", 5, "-o", out / "x.npy", *extra]
+            yield ["couplings", model, *data, "-o", out / "x.npy", *extra]
+            yield ["distance", "gmm-iso", "gmm-aniso", *extra]
             yield ["sample", model, "-n", 5, "-o", out / "x.npy", *extra]
             yield ["reconstruct", model, *data, "-n", 5, "-o", out / "x.npy", *extra]
             yield ["inpaint", model, *data, "-n", 5, "--mask", mask, "-o", out / "x.npy", *extra]
@@ -45,6 +54,23 @@ class Results(ProgramTest):
             yield ["convert", model, out / "x.npz", *extra]
             yield ["report", model.parent, "--fast", "-o", out / "x.html", *extra]
             yield ["dashboard", self.folder, "--port", 0, *extra]
+
+    def test_json_is_one_value_with_numbers_as_numbers(self):
+        """Of every command; of settings an example is what stands after --set, which is text."""
+        def numbers_in_text(value, key=""):
+            if isinstance(value, dict):
+                for name, inner in value.items():
+                    yield from numbers_in_text(inner, name)
+            elif isinstance(value, list):
+                for inner in value:
+                    yield from numbers_in_text(inner, key)
+            elif isinstance(value, str) and key != "example" and re.fullmatch(r"[-+]?\d+(\.\d*)?(e[-+]?\d+)?", value):
+                yield key, value
+
+        for command in self.commands():
+            if "--json" in command and command[0] != "dashboard":
+                with self.subTest(command=command):
+                    self.assertEqual(list(numbers_in_text(json.loads(self.succeed(*command).stdout))), [])
 
     def test_a_result_that_cannot_be_written_is_a_failure(self):
         with open("/dev/full", "w") as full:
