@@ -79,7 +79,7 @@ void CheckNames(const Search& search, const std::string& metric, const std::vect
 // Before hours of training, not after them: a few samples of an untrained model are judged, to see that the scores can be
 // had. Those that take long are left to the first trial.
 void CheckMetrics(const Search& search, const Trial& trial, const std::string& inception, ThreadPool& pool) {
-  constexpr std::int64_t kFew = 64;
+  constexpr std::int64_t kFew = 128;  // as many as any of them needs
   SearchOptions options = search.options;
   options.samples = std::min(options.samples, kFew);
   options.rows = std::min(options.rows, kFew);

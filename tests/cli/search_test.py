@@ -2,9 +2,13 @@
 
 import csv
 import io
+import json
+import os
 import pathlib
+import random
 import re
 import signal
+import struct
 import subprocess
 import time
 import unittest
@@ -78,6 +82,22 @@ class Search(ProgramTest):
         judged = self.results(*judge.replace("best/", f"{again}/").split()[1:])["quick"]["frechet"]["value"]
         first = next(row for row in rows if row["rank"] == "1" and row["seed"] == "1")
         self.assertAlmostEqual(judged, float(first["quick.frechet"]), places=9)
+
+    def test_classes_are_judged_and_all_metrics_that_need_rows(self):
+        """The scores are tried before the first trial, on few rows: enough for each. MNIST is noise here."""
+        data = self.folder / "data" / "mnist"
+        data.mkdir(parents=True)
+        for name in ("train", "t10k"):
+            pixels = random.Random(1).randbytes(200 * 784)
+            (data / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 0x803, 200, 28, 28) + pixels)
+            (data / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, 200) + bytes(200))
+        file = self.folder / "classes.toml"
+        file.write_text('preset = "mnist"\nupdates = 2\nsamples = 128\nrows = 128\nmetrics = "quick,classes,background,coverage"\n'
+                        '[set]\n"model.hidden" = 4\n"generate.steps" = 2\n"checkpoint.pictures" = 0\n'
+                        '[vary]\n"train.learning_rate" = [0.01]\n')
+        result = self.succeed("search", file, "--out", self.folder / "out", "--json",
+                              env=os.environ | {"GRBM_DATA_DIR": str(data.parent)})
+        self.assertIn("classes.frechet", json.loads(result.stdout)["trials"][0]["scores"])
 
     def test_a_dry_run_says_what_it_costs_and_trains_nothing(self):
         out = self.folder / "out"
