@@ -71,30 +71,60 @@ class Ranks(ProgramTest):
         self.assertEqual(len(lines), 1, result.stderr)
         self.assertIn("burn_in = 3", lines[0])
 
-    def test_a_rank_that_dies_ends_the_job_and_the_run_goes_on(self):
-        out = self.folder / "run"
-        long = [*SHORT, *PERSISTENT, "--set", "train.epochs=1000", "--set", "checkpoint.every_steps=3"]
-        job = subprocess.Popen(command(3, *long, "--out", out), stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+    def start(self, ranks, *arguments):
+        job = subprocess.Popen(command(ranks, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                               env=ENVIRONMENT)
         self.addCleanup(job.kill)
+        return job
+
+    def lose_a_rank(self, job, ranks, ready):
+        """Once it is ready, the last rank is killed: the job ends, and not as if all were well."""
         end = time.monotonic() + 60 * PATIENCE
-        while not list(out.glob("checkpoints/*.safetensors")):
+        while True:
             self.assertIsNone(job.poll(), "it ended too early")
             self.assertLess(time.monotonic(), end)
+            children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(job.pid)], capture_output=True, text=True).stdout
+            victims = [int(line.split()[0]) for line in children.splitlines() if PROGRAM in line]
+            if len(victims) == ranks and ready():
+                break
             time.sleep(0.05)
-        children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(job.pid)], capture_output=True, text=True).stdout
-        victims = [int(line.split()[0]) for line in children.splitlines() if PROGRAM in line]
-        self.assertEqual(len(victims), 3, children)
         os.kill(victims[-1], signal.SIGKILL)
         _, errors = job.communicate(timeout=60 * PATIENCE)
         self.assertNotEqual(job.returncode, 0, errors)
-        resumed = subprocess.Popen(command(2, "train", "--resume", "--quiet", "--out", out), stderr=subprocess.PIPE, text=True,
-                                   env=ENVIRONMENT)
-        self.addCleanup(resumed.kill)
+        self.assertRegex(errors, r"rank 2 .*signal 9")
+
+    def test_a_rank_that_dies_ends_the_job_and_the_run_goes_on(self):
+        out = self.folder / "run"
+        long = [*SHORT, *PERSISTENT, "--set", "train.epochs=1000", "--set", "checkpoint.every_steps=3"]
+        job = self.start(3, *long, "--out", out)
+        self.lose_a_rank(job, 3, lambda: list(out.glob("checkpoints/*.safetensors")))
+        resumed = self.start(2, "train", "--resume", "--quiet", "--out", out)
         time.sleep(2)
         self.assertIsNone(resumed.poll(), "it goes on")
         resumed.send_signal(signal.SIGTERM)
         _, errors = resumed.communicate(timeout=60 * PATIENCE)
         self.assertNotIn("Traceback", errors)
+
+    def test_a_rank_that_dies_ends_samples_and_evaluations(self):
+        self.alone("run", *SHORT)
+        out = self.folder / "x.npy"
+        forever = ["--set", "sampler.steps=1000000000", "--quiet", "--threads", 1]
+        for arguments in [["sample", self.folder / "run", "-n", 60, "-o", out, *forever],
+                          ["evaluate", self.folder / "run", "--data", "strokes", "--metrics", "quick", "--samples", 60, *forever]]:
+            job = self.start(3, *arguments)
+            begin = time.monotonic()
+            self.lose_a_rank(job, 3, lambda: time.monotonic() > begin + 1)
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["run"])
+
+    def test_a_rank_that_dies_loses_no_cell_and_no_trial_that_is_finished(self):
+        for name, arguments in self.cells_and_trials(2000):
+            alone, out = self.folder / f"{name}0", self.folder / name
+            self.succeed(*arguments, "--out", alone, "--quiet")
+            job = self.start(3, *arguments, "--out", out, "--quiet")
+            self.lose_a_rank(job, 3, lambda: list(out.rglob("checkpoints/*.safetensors")) or list(out.rglob("result.json")))
+            result = mpirun(2, *arguments, "--out", out, "--quiet")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(self.results(out), self.results(alone), name)
 
     def same_output(self, ranks, *arguments):
         """What a command prints, alone and on ranks, is the same; nothing is said beside it."""
@@ -139,12 +169,17 @@ class Ranks(ProgramTest):
         self.assertEqual(scores.keys(), models.keys())
         return scores, models
 
-    def test_cells_and_trials_are_shared(self):
+    def cells_and_trials(self, updates):
+        """Commands that train several models each; so many updates of a trial."""
         search = self.folder / "rates.toml"
-        search.write_text('preset = "gmm-iso"\nupdates = 20\nhalving = 2\nmetrics = "quick"\nrank_by = "quick.frechet"\n'
+        search.write_text(f'preset = "gmm-iso"\nupdates = {updates}\nhalving = 2\nmetrics = "quick"\nrank_by = "quick.frechet"\n'
                           'samples = 50\nrows = 50\n[set]\n"model.hidden" = 4\n"data.subset" = 200\n'
                           '[vary]\n"train.learning_rate" = [0.01, 0.02, 0.05, 0.1]\n')
-        for name, arguments in [("cells", ["reproduce", "gmm", "--scale", "quick", "--only", "cooled from noise (ours), Gibbs-Langevin"]), ("trials", ["search", search])]:
+        only = "cooled from noise (ours), Gibbs-Langevin"
+        return [("cells", ["reproduce", "gmm", "--scale", "quick", "--only", only]), ("trials", ["search", search])]
+
+    def test_cells_and_trials_are_shared(self):
+        for name, arguments in self.cells_and_trials(20):
             alone = self.folder / f"{name}0"
             self.succeed(*arguments, "--out", alone, "--quiet")
             for ranks in (2, 3):
