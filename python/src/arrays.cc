@@ -114,12 +114,11 @@ py::array_t<float> ToArray(Matrix matrix) {
 py::array_t<double> ToArray(const std::vector<double>& values) { return Own(values, {std::ssize(values)}); }
 
 py::tuple ParametersTuple(const Parameters& p) {
-  py::tuple arrays(Parameters::kCount);
-  const auto tensors = p.Tensors();
-  for (std::size_t k = 0; k < tensors.size(); ++k) {
-    arrays[k] = py::array_t<float>(tensors[k].shape(), tensors[k].data);
+  py::list arrays;
+  for (const auto& tensor : p.Tensors()) {
+    if (!tensor.empty()) arrays.append(py::array_t<float>(tensor.shape(), tensor.data));
   }
-  return arrays;
+  return py::tuple(arrays);
 }
 
 Parameters ParametersFrom(const py::tuple& arrays) {
@@ -129,6 +128,7 @@ Parameters ParametersFrom(const py::tuple& arrays) {
   const auto tensors = p.Tensors();
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     const auto& to = tensors[k];
+    if (to.empty()) continue;
     const auto array = arrays[k].cast<FloatArray>();
     CheckDimensions(array, to.is_vector ? 1 : 2, std::string(to.name).c_str());
     CheckRows(to.name, to.units, array.shape(0), to.rows);

@@ -17,6 +17,7 @@ double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
 // Σ (v - μ)² / (2σ²)
 double QuadraticTerm(const Model& model, std::span<const double> v) {
+  model.RequireNoConditions();
   double sum = 0;
   for (std::size_t i = 0; i < v.size(); ++i) {
     const double d = v[i] - double{model.mu()[i]};
@@ -27,6 +28,7 @@ double QuadraticTerm(const Model& model, std::span<const double> v) {
 
 // (v - μ - W h) / σ², for binary h or probabilities.
 std::vector<double> VisibleGradient(const Model& model, std::span<const double> v, std::span<const double> h) {
+  model.RequireNoConditions();
   std::vector<double> gradient(v.size());
   for (std::size_t i = 0; i < v.size(); ++i) {
     double mean = model.mu()[i];

@@ -76,6 +76,7 @@ ExactModel::ExactModel(Model model) : model_(std::move(model)) {
 ExactModel::ExactModel(Model model, ThreadPool& pool) : model_(std::move(model)) { Enumerate(pool); }
 
 void ExactModel::Enumerate(ThreadPool& pool) {
+  model_.RequireNoConditions();
   if (model_.hidden() > kMaxHidden) {
     throw ConfigError(
         fmt::format("exact answers: {} hidden units: allowed are at most {}, for 2^hidden states "

@@ -36,10 +36,11 @@ struct Model::Packing {
   std::optional<PackedWeights> weights;  // before they are packed: memory to pack into, where there is some
 };
 
-Model::Model(Parameters parameters, double variance_floor, Index label_units)
+Model::Model(Parameters parameters, double variance_floor, Index label_units, Index condition_units)
     : parameters_(std::move(parameters)),
       variance_floor_(variance_floor),
       label_units_(label_units),
+      condition_units_(condition_units),
       packing_(std::make_shared<Packing>()) {
   if (visible() < 1 || hidden() < 1) {
     throw DataError(fmt::format("model: W is {} × {}: a model needs at least one visible and one hidden unit",
@@ -49,9 +50,18 @@ Model::Model(Parameters parameters, double variance_floor, Index label_units)
     throw DataError(
         fmt::format("model: {} of {} visible units are labels: at least one must be another", label_units, visible()));
   }
+  if (parameters_.A.cols() != parameters_.B.cols()) {
+    throw DataError(fmt::format("model: A has {} columns, and B {}: they must be as many, one for each condition",
+                                parameters_.A.cols(), parameters_.B.cols()));
+  }
+  if (conditions() > 0 && label_units > 0)
+    throw DataError("model: labels and conditions: a model has one or the other");
   const auto tensors = std::as_const(parameters_).Tensors();
-  for (const auto& t : tensors)
+  for (const auto& t : tensors) {
+    const bool optional = t.name == "A" || t.name == "B";
+    if (optional && conditions() == 0) continue;
     CheckRows(t.name, t.units, t.rows, t.units == UnitKind::kVisible ? visible() : hidden());
+  }
   for (const auto& tensor : tensors) CheckFinite(tensor);
   if (!(variance_floor > 0) || !std::isfinite(variance_floor)) {
     throw ConfigError(fmt::format("model: variance_floor = {}: allowed is a number above 0", variance_floor));
@@ -78,7 +88,7 @@ Model::Model(Parameters parameters, double variance_floor, Index label_units)
 }
 
 Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor,
-                     Index label_units) {
+                     Index label_units, Index conditions) {
   if (visible < 1 || hidden < 1) {
     throw ConfigError(
         fmt::format("model: {} visible and {} hidden units: allowed is at least one of each", visible, hidden));
@@ -86,7 +96,7 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
   if (!(initial_variance > 0) || !std::isfinite(initial_variance)) {
     throw ConfigError(fmt::format("model: initial_variance = {}: allowed is a number above 0", initial_variance));
   }
-  Parameters parameters(visible, hidden);
+  Parameters parameters(visible, hidden, conditions);
   const Stream stream(seed, Purpose::kInitialWeights);
   const auto deviation = static_cast<float>(std::sqrt(initial_variance / static_cast<double>(visible + hidden)));
   for (Index i = 0; i < visible; ++i) {
@@ -98,7 +108,13 @@ Model Model::Initial(Index visible, Index hidden, std::uint64_t seed, double ini
   return Model(std::move(parameters), variance_floor, label_units);
 }
 
+void Model::RequireNoConditions() const {
+  if (conditions() == 0) return;
+  throw ConfigError("model: it has conditions: take it given them (GivenConditions)");
+}
+
 const PackedWeights& Model::packed(ThreadPool& pool) const {
+  RequireNoConditions();
   std::call_once(packing_->once, [&] {
     if (!packing_->weights) packing_->weights.emplace(visible(), hidden());
     packing_->weights->Pack(*this, pool);
@@ -121,10 +137,12 @@ Model Model::Tempered(double temperature) const {
   }
   Parameters tempered = parameters_;
   for (float& b : tempered.b) b = static_cast<float>(double{b} / temperature);
+  for (float& shift : tempered.B.values()) shift = static_cast<float>(double{shift} / temperature);
   const auto hotter = [&](float log_var) { return static_cast<float>(double{log_var} + std::log(temperature)); };
   for (float& l : tempered.log_var) l = hotter(l);
   // The floor goes along, rounded as the variances are: a unit at the floor stays there, and none is lifted to it.
-  return Model(std::move(tempered), std::exp(double{hotter(LogFloor(variance_floor_))}), label_units_);
+  return Model(std::move(tempered), std::exp(double{hotter(LogFloor(variance_floor_))}), label_units_,
+               condition_units_);
 }
 
 }  // namespace grbm

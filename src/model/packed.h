@@ -16,7 +16,7 @@ class PackedWeights {
   void Pack(const Model& model, ThreadPool& pool);
 
   kernels::ConstPanelView forward() const { return forward_; }        // W/σ²: visible × hidden
-  kernels::ConstPanelView transposed() const { return transposed_; }  // Wᵀ: hidden × visible
+  kernels::ConstPanelView transposed() const { return transposed_; }  // Wᵀ: hidden × visible; 0 of condition units
   const kernels::PanelRow& b() const { return b_; }
   const kernels::PanelRow& mu() const { return mu_; }
   const kernels::PanelRow& inverse_variance() const { return inverse_variance_; }

@@ -35,16 +35,23 @@ auto TensorsOf(P& p) {
       vector("b", "Biases of the hidden units.", UnitKind::kHidden, p.b),
       vector("mu", "Means of the visible units.", UnitKind::kVisible, p.mu),
       vector("log_var", "Logarithms of the variances.", UnitKind::kVisible, p.log_var),
+      matrix("A", "What conditions add to the means, visible × conditions.", UnitKind::kVisible, p.A),
+      matrix("B", "What conditions add to the biases, hidden × conditions.", UnitKind::kHidden, p.B),
   };
 }
 
 }  // namespace
 
-Parameters::Parameters(Index visible, Index hidden)
+Parameters::Parameters(Index visible, Index hidden, Index conditions)
     : W((CheckSize(visible, hidden), visible), hidden),
       b(static_cast<std::size_t>(hidden)),
       mu(static_cast<std::size_t>(visible)),
-      log_var(static_cast<std::size_t>(visible)) {}
+      log_var(static_cast<std::size_t>(visible)) {
+  if (conditions == 0) return;
+  CheckSize(visible + hidden, conditions);
+  A = Matrix(visible, conditions);
+  B = Matrix(hidden, conditions);
+}
 
 std::array<ParameterTensor<float>, Parameters::kCount> Parameters::Tensors() { return TensorsOf(*this); }
 std::array<ParameterTensor<const float>, Parameters::kCount> Parameters::Tensors() const { return TensorsOf(*this); }

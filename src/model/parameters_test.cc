@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(Parameters, TensorsAreViewsOfThem) {
-  Parameters p(2, 3);
+  Parameters p(2, 3, 1);
   const auto tensors = p.Tensors();
   std::vector<std::string_view> names;
   std::vector<std::vector<Index>> shapes;
@@ -22,12 +22,17 @@ TEST(Parameters, TensorsAreViewsOfThem) {
     shapes.push_back(tensor.shape());
     tensor.line(tensor.lines() - 1).back() = 7;
   }
-  EXPECT_THAT(names, ElementsAre("W", "b", "mu", "log_var"));
-  EXPECT_THAT(shapes, ElementsAre(ElementsAre(2, 3), ElementsAre(3), ElementsAre(2), ElementsAre(2)));
+  EXPECT_THAT(names, ElementsAre("W", "b", "mu", "log_var", "A", "B"));
+  EXPECT_THAT(shapes, ElementsAre(ElementsAre(2, 3), ElementsAre(3), ElementsAre(2), ElementsAre(2), ElementsAre(2, 1),
+                                  ElementsAre(3, 1)));
   EXPECT_EQ(p.W(1, 2), 7);
   EXPECT_THAT(p.b, ElementsAre(0, 0, 7));
   EXPECT_THAT(p.mu, ElementsAre(0, 7));
   EXPECT_THAT(p.log_var, ElementsAre(0, 7));
+  EXPECT_THAT(p.A.values(), ElementsAre(0, 7));
+  EXPECT_THAT(p.B.values(), ElementsAre(0, 0, 7));
+  EXPECT_EQ(LineCount(p), 2 + 3 + 2 + 3);
+  EXPECT_EQ(LineCount(Parameters(2, 3)), 2 + 3);
   EXPECT_THAT(tensors[0].Rows(1, 1), ElementsAre(0, 0, 7));
   EXPECT_THAT(tensors[1].Rows(1, 2), ElementsAre(0, 7));
 }
@@ -45,7 +50,7 @@ TEST(Parameters, EveryLineIsWorkedOnOnce) {
   for (const int threads : {1, 3}) {
     ThreadPool pool(threads);
     for (const auto& [visible, hidden] : {std::pair<Index, Index>{1, 1}, {5, 20000}, {20000, 2}}) {
-      Parameters p(visible, hidden);
+      Parameters p(visible, hidden, threads);
       std::vector<int> seen(static_cast<std::size_t>(LineCount(p)));
       const auto tensors = p.Tensors();
       ForLines(p, pool, [&](const ParameterLine& at) {

@@ -79,6 +79,7 @@ std::size_t MaxPoints(const Model& model) {
 }  // namespace
 
 Quadrature::Quadrature(Model model, double temperature) : model_(std::move(model)), temperature_(temperature) {
+  model_.RequireNoConditions();
   if (model_.visible() > kMaxVisible) {
     throw ConfigError(
         fmt::format("quadrature: {} visible units: allowed are at most {}", model_.visible(), kMaxVisible));

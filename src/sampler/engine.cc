@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
 #include "sampler/table.h"
 
@@ -103,6 +104,13 @@ void Engine::CopyVisible(const Engine& from, Index first) {
   }
 }
 
+void Engine::CopyConditions(const Engine& from, Index first) {
+  const kernels::PanelView to = now_.visible;
+  for (Index i = model_->visible() - model_->condition_units(); i < model_->visible(); ++i) {
+    for (Index r = 0; r < to.rows(); ++r) to(r, i) = from.now_.visible.view()(first + r, i);
+  }
+}
+
 void Engine::Store(MutableMatrix visible, BitView hidden) const {
   StoreVisible(visible);
   CopyRows(now_.hidden, hidden);
@@ -143,6 +151,13 @@ void Engine::UpdateProbabilities() {
   result.probabilities = now_.probabilities;
   result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
   UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
+}
+
+Matrix Engine::MeanVisible() const {
+  if (!extras_.probabilities) return VisibleMean(*model_, now_.hidden, pool_);
+  Matrix probabilities(count(), model_->hidden());
+  UnpackRows(now_.probabilities, probabilities, pool_);
+  return VisibleMean(*model_, probabilities, pool_);
 }
 
 void Engine::AddTo(StateSums& sums, Rows rows) const {

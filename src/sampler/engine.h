@@ -50,8 +50,9 @@ class Engine {
   void LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step);
   // The visible units that are known: those that are not NaN.
   void PutBack(ConstMatrix known);
-  // Those of another engine, from its row `first` on.
+  // Those of another engine, from its row `first` on; and the conditions among them alone.
   void CopyVisible(const Engine& from, Index first);
+  void CopyConditions(const Engine& from, Index first);
   void Store(MutableMatrix visible, BitView hidden) const;
   void StoreVisible(MutableMatrix visible) const;
   // v ~ N(0, 1), and h ~ p(h | v) at a temperature, of some rows.
@@ -61,6 +62,8 @@ class Engine {
   void DrawUniformLabels(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   // p(h | v) of the law, where it is kept.
   void UpdateProbabilities();
+  // μ + W p(h | v) where that is kept, otherwise μ + W h: chains × visible.
+  Matrix MeanVisible() const;
 
   // --- steps
 

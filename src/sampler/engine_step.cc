@@ -34,12 +34,13 @@ Engine::StepPlace Engine::PlaceOf(const RunPlace& place, std::int64_t step) cons
           draw(Purpose::kAccept),        draw(Purpose::kLabel)};
 }
 
-// Label units stay where they are: they have a draw of their own.
+// Label units stay where they are, for they have a draw of their own, and so do conditions, which are given.
 void Engine::SetMove(const Move& move) {
   keep_ = PanelRow(move.keep);
   noise_ = PanelRow(move.noise);
-  std::fill_n(keep_.data() + model_->gaussian_units(), model_->label_units(), 1.0f);
-  std::fill_n(noise_.data() + model_->gaussian_units(), model_->label_units(), 0.0f);
+  const Index others = model_->visible() - model_->gaussian_units();
+  std::fill_n(keep_.data() + model_->gaussian_units(), others, 1.0f);
+  std::fill_n(noise_.data() + model_->gaussian_units(), others, 0.0f);
   const double deviation = double{move.noise.front()};
   variance_share_ = deviation * deviation / double{model_->variance().front()};
   has_move_ = true;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <utility>
 
 #include "grbm/core/error.h"
 
@@ -35,7 +36,13 @@ Parameters GetParameters(const TensorFile& file) {
     throw DataError(fmt::format("{}: tensor 'W' has shape {}: expected is at least one visible and one hidden unit",
                                 file.source, ShapeText(weights.shape)));
   }
-  Parameters parameters(weights.shape[0], weights.shape[1]);
+  const auto [visible, hidden] = std::pair(weights.shape[0], weights.shape[1]);
+  Index conditions = 0;
+  if (FindTensor(file, "A") != nullptr || FindTensor(file, "B") != nullptr) {
+    conditions = GetTensor(file, "A", std::array<Index, 2>{visible, -1}).shape[1];
+    GetTensor(file, "B", std::array<Index, 2>{hidden, conditions});
+  }
+  Parameters parameters(visible, hidden, conditions);
   CopyTensors(file, "", parameters);
   return parameters;
 }

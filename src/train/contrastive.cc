@@ -82,6 +82,15 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
   return out;
 }
 
+// Adds (v - mean) uᵀ of a row, u being its conditions: Gaussian × condition units.                        [math.md (82)]
+void AddShift(const Model& model, std::span<const float> v, std::span<const float> mean, std::span<double> sums) {
+  const std::span<const float> u = v.last(Size(model.condition_units()));
+  for (std::size_t i = 0; i < Size(model.gaussian_units()); ++i) {
+    const double difference = double{v[i]} - double{mean[i]};
+    for (std::size_t k = 0; k < u.size(); ++k) sums[i * u.size() + k] += difference * double{u[k]};
+  }
+}
+
 }  // namespace
 
 std::pair<Index, Index> RowsOfRank(const Ranks& ranks, Index visible, Index hidden, Index batch) {
@@ -240,6 +249,7 @@ void Contrastive::StartChains(std::uint64_t update) {
     const auto from_noise = [&](kernels::Rows rows) {
       engine.DrawNoise(noise, update, rows);
       engine.DrawUniformLabels(labels, update, rows);
+      engine.CopyConditions(*data_, Index{engine.first()} - Index{data_->first()});
       engine.DrawHidden(bits, update, temperature, rows);
     };
     if (options_.algorithm == Algorithm::kCd) {
@@ -381,6 +391,29 @@ void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, st
   });
 }
 
+std::size_t Contrastive::OtherSize(const Model& model) const {
+  if (options_.discriminative > 0) return DiscriminativeSums::LabelSize(model);
+  return Size(model.gaussian_units() * model.condition_units());
+}
+
+std::vector<double> Contrastive::OtherSums(const Model& model, ConstMatrix data) const {
+  std::vector<double> sums;
+  for (const auto& piece : label_sums_) sums.insert(sums.end(), piece->of_labels().begin(), piece->of_labels().end());
+  if (model.condition_units() == 0 || data.rows() == 0) return sums;
+  const std::size_t size = OtherSize(model);
+  const Matrix mean = data_->MeanVisible();
+  const kernels::Rows pieces = split_->PiecesOfRank(ranks_.rank());
+  sums.resize(Size(pieces.count) * size);
+  pool_.ParallelFor(pieces.count, [&](Index k) {
+    const kernels::Rows rows = split_->RowsOfPiece(pieces.first + k);
+    const Index first = rows.first - split_->RowsOfRank(ranks_.rank()).first;
+    for (Index r = first; r < first + rows.count; ++r) {
+      AddShift(model, data.row(r), mean.row(r), std::span(sums).subspan(Size(k) * size, size));
+    }
+  });
+  return sums;
+}
+
 void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScale& scale, std::int64_t steps,
                         bool report, Parameters& gradient) {
   std::vector<PieceSums> pieces;
@@ -406,8 +439,9 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
       seen.push_back(RowError(data.row(r).first(values), mean.row(r).first(values)));
     }
   }
-  for (const auto& sums : label_sums_) seen.insert(seen.end(), sums->of_labels().begin(), sums->of_labels().end());
-  const std::size_t label_size = options_.discriminative > 0 ? DiscriminativeSums::LabelSize(model) : 0;
+  const std::vector<double> others = OtherSums(model, data);
+  seen.insert(seen.end(), others.begin(), others.end());
+  const std::size_t other_size = OtherSize(model);
   const StateSums::Visible kind =
       options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState;
   Exchanged all;
@@ -418,23 +452,32 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
     std::vector<std::size_t> sizes;
     for (int r = 0; r < ranks_.count(); ++r) {
       sizes.push_back(1 + 2 * hidden + (report ? Size(split_->RowsOfRank(r).count) : 0) +
-                      Size(split_->PiecesOfRank(r).count) * label_size);
+                      Size(split_->PiecesOfRank(r).count) * other_size);
     }
     all = ExchangeGradient(ranks_, *split_, model, pieces, scale, sizes, seen, kind, gradient, pool_);
   }
-  if (label_size > 0) {
+  if (other_size > 0) {
     // Taken off the reports again, piece by piece.
-    std::vector<std::span<const double>> of_labels;
+    std::vector<std::span<const double>> of_pieces;
     for (int r = 0; r < ranks_.count(); ++r) {
       const std::size_t count = Size(split_->PiecesOfRank(r).count);
       const std::span<const double> parts =
-          std::span(all.reports[static_cast<std::size_t>(r)]).last(count * label_size);
-      for (std::size_t k = 0; k < count; ++k) of_labels.push_back(parts.subspan(k * label_size, label_size));
+          std::span(all.reports[static_cast<std::size_t>(r)]).last(count * other_size);
+      for (std::size_t k = 0; k < count; ++k) of_pieces.push_back(parts.subspan(k * other_size, other_size));
     }
-    AddLabelGradient(model, AddInOrder(of_labels), scale.factor * scale.counted, gradient);
+    const double factor = scale.factor * scale.counted;
+    std::vector<double> sum = AddInOrder(of_pieces);
+    if (options_.discriminative > 0) {
+      AddLabelGradient(model, sum, factor, gradient);
+    } else {
+      for (std::size_t k = 0; k < sum.size(); ++k) {
+        sum[k] *= -factor * double{model.inverse_variance()[k / Size(model.condition_units())]};
+      }
+      shift_gradient_ = std::move(sum);
+    }
     for (int r = 0; r < ranks_.count(); ++r) {
       std::vector<double>& said = all.reports[static_cast<std::size_t>(r)];
-      said.resize(said.size() - Size(split_->PiecesOfRank(r).count) * label_size);
+      said.resize(said.size() - Size(split_->PiecesOfRank(r).count) * other_size);
     }
   }
   Report(model, all, steps, report);

@@ -38,10 +38,11 @@ double ScaleTo(double clip, double length) { return clip > 0 && length > clip ? 
 
 double Norm(const Parameters& gradient, ThreadPool& pool) { return Length(SumsOfSquares(gradient, pool)); }
 
-Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale)
+Optimizer::Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale,
+                     Index conditions)
     : options_(options), unit_scale_(std::move(unit_scale)) {
   const int count = options.optimizer == OptimizerKind::kAdam ? 2 : options.momentum > 0 ? 1 : 0;
-  for (int i = 0; i < count; ++i) moments_.emplace_back(visible, hidden);
+  for (int i = 0; i < count; ++i) moments_.emplace_back(visible, hidden, conditions);
 }
 
 double Optimizer::Step(const Parameters& parameters, double learning_rate, Parameters& gradient, ThreadPool& pool) {
@@ -71,7 +72,8 @@ double Optimizer::Step(const Parameters& parameters, double learning_rate, Param
     const double scale = scales[at.tensor] * scale_of_all;
     const double tensor_rate = learning_rate * options_.rate[at.tensor];
     const double decay = tensor_rate * options_.weight_decay * options_.decay[at.tensor];
-    const bool scaled = !thetas[at.tensor].is_vector && !unit_scale_.empty();
+    const bool by_visible = !thetas[at.tensor].is_vector && thetas[at.tensor].units == UnitKind::kVisible;
+    const bool scaled = by_visible && !unit_scale_.empty();
     const double rate = scaled ? tensor_rate * double{unit_scale_[static_cast<std::size_t>(at.line)]} : tensor_rate;
     if (options_.optimizer == OptimizerKind::kAdam) {
       kernels::StepAdam({scale, beta1, beta2, correction1, correction2, rate, decay, kAdamEpsilon}, theta, moment(0),

@@ -1,5 +1,6 @@
 #include "grbm/train/optimizer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,6 +76,20 @@ TEST(Optimizer, StepsOfAUnitsWeightsHaveItsScale) {
     EXPECT_EQ(scaled.mu, plain.mu);
     EXPECT_EQ(scaled.log_var, plain.log_var);
   }
+}
+
+TEST(Optimizer, StepsOfConditionsAreScaledByVisibleUnitsAlone) {
+  ThreadPool pool(1);
+  const Parameters before(2, 3, 1);
+  Parameters gradient(2, 3, 1);
+  for (const auto& tensor : gradient.Tensors()) std::ranges::fill(tensor.values(), 1.0f);
+  TrainOptions options;
+  options.clip_norm = 0;
+  options.momentum = 0;
+  Optimizer(options, 2, 3, {0.5f, 0.25f}, 1).Step(before, 1, gradient, pool);
+  EXPECT_THAT(gradient.W.values(), ::testing::ElementsAre(-0.5f, -0.5f, -0.5f, -0.25f, -0.25f, -0.25f));
+  EXPECT_THAT(gradient.A.values(), ::testing::ElementsAre(-0.5f, -0.25f));
+  EXPECT_THAT(gradient.B.values(), ::testing::Each(-1.0f));
 }
 
 TEST(Optimizer, PlainStepsGoAgainstTheGradient) {

@@ -184,6 +184,19 @@ const Case kCases[] = {
        s.noise = 0.5;
        s.gaps = true;
      }},
+    {"small_conditions", 3, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kCd,
+     [](Trainer::Setup& s) { s.conditions = 2; }},
+    {"conditions", 37, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kNoiseCd,
+     [](Trainer::Setup& s) {
+       s.train.hidden = HiddenKind::kProbability;
+       s.train.visible = VisibleKind::kMean;
+       s.train.optimizer = OptimizerKind::kAdam;
+       s.train.centred = true;
+       s.noise = 0.5;
+       s.conditions = 20;
+     }},
+    {"conditions_joint", 37, 900, 70, Method::kGibbsLangevin, Adjust::kMetropolis, Algorithm::kNoiseCd,
+     [](Trainer::Setup& s) { s.conditions = 20; }},
     // One visible panel and one piece: all ranks but one are idle.
     {"one_piece", 16, 2100, 20, Method::kGibbs, Adjust::kNone, Algorithm::kPcd},
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "grbm/core/random.h"
+#include "grbm/model/conditions.h"
 #include "grbm/sampler/transition.h"
 #include "sampler/schedule.h"
 #include "train/average.h"
@@ -45,7 +46,19 @@ void CheckGaps(const Trainer::Setup& setup) {
   }
 }
 
+// That rows are whole, and every chain is one of the conditions that it has now.
+void CheckConditions(const Trainer::Setup& setup) {
+  const char* const wanted = setup.label_units > 0                      ? "model.labels = false"
+                             : setup.gaps                               ? "whole rows: fill them in first"
+                             : setup.train.algorithm == Algorithm::kPcd ? "train.algorithm = \"noise-cd\" or \"cd\""
+                             : setup.train.start_temperature > 1        ? "train.start_temperature = 1"
+                                                                        : nullptr;
+  if (wanted == nullptr) return;
+  throw ConfigError(fmt::format("train: conditions (data.condition, data.history) go with {}", wanted));
+}
+
 void CheckSetup(const Trainer::Setup& setup) {
+  if (setup.conditions > 0) CheckConditions(setup);
   if (setup.gaps) CheckGaps(setup);
   if (setup.train.burn_in >= setup.sampler.steps) {
     throw ConfigError(fmt::format("train: burn_in = {}: allowed is below sampler.steps = {}, or no step is left",
@@ -101,7 +114,7 @@ void CheckSetup(const Trainer::Setup& setup) {
 Ranks& RanksOf(const Trainer::Setup& setup) { return setup.ranks != nullptr ? *setup.ranks : OneRank(); }
 
 std::pair<Index, Index> OwnRows(const Trainer::Setup& setup) {
-  return RowsOfRank(RanksOf(setup), setup.visible, setup.model.hidden, setup.train.batch_size);
+  return RowsOfRank(RanksOf(setup), setup.visible + setup.conditions, setup.model.hidden, setup.train.batch_size);
 }
 
 double Decay(Schedule schedule, std::uint64_t update, std::uint64_t total) {
@@ -121,7 +134,7 @@ std::vector<float> UnitScales(const Trainer::Setup& setup) {
 Model StartOf(const Trainer::Setup& setup) {
   const ModelOptions& options = setup.model;
   Model model = Model::Initial(setup.visible, options.hidden, setup.seed, options.initial_variance,
-                               options.variance_floor, setup.label_units);
+                               options.variance_floor, setup.label_units, setup.conditions);
   const std::vector<float> scales = UnitScales(setup);
   if (scales.empty() && !setup.start) return model;
   Parameters p = model.parameters();
@@ -160,10 +173,29 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       total_(TotalUpdates(setup.train, setup.rows)),
       model_(StartOf(setup)),
       contrastive_(setup.train, setup.seed, pool, setup.noise, setup.hooks, RanksOf(setup)),
-      optimizer_(setup.train, setup.visible, setup.model.hidden, UnitScales(setup)),
+      optimizer_(setup.train, setup.visible, setup.model.hidden, UnitScales(setup), setup.conditions),
       first_row_(OwnRows(setup).first),
-      batch_(OwnRows(setup).second, setup.visible) {
+      batch_(OwnRows(setup).second, setup.visible + setup.conditions) {
   CheckOptions(setup_.sampler);
+}
+
+Parameters Trainer::BatchGradient(const SamplerOptions& sampler, bool report, Offsets& means) {
+  if (setup_.conditions == 0) {
+    Parameters gradient = contrastive_.Gradient(model_, sampler, batch_, updates_, std::exchange(memory_, {}), report);
+    means = contrastive_.data_means();
+    return gradient;
+  }
+  TakeShift(model_, batch_, pool_);
+  Model joint = WithConditionUnits(model_);
+  if (joint_) {
+    joint_->Replace(std::move(joint));
+  } else {
+    joint_ = std::move(joint);
+  }
+  const Parameters of_units = contrastive_.Gradient(*joint_, sampler, batch_, updates_, {}, report);
+  means = contrastive_.data_means();
+  means.visible.resize(static_cast<std::size_t>(model_.visible()));
+  return GradientGivenConditions(model_, of_units, contrastive_.shift_gradient(), pool_);
 }
 
 UpdateMetrics Trainer::Update(bool report) {
@@ -185,8 +217,9 @@ UpdateMetrics Trainer::Update(bool report) {
   };
   read_(updates_, batch_);
   Parameters gradient;
+  Offsets means;
   try {
-    gradient = contrastive_.Gradient(model_, sampler, batch_, updates_, std::exchange(memory_, {}), report);
+    gradient = BatchGradient(sampler, report, means);
   } catch (const DataError& error) {
     diverged(error.what());
   }
@@ -195,7 +228,7 @@ UpdateMetrics Trainer::Update(bool report) {
   std::optional<Offsets> offsets = offsets_;
   if (train.centred) {
     if (!offsets) offsets.emplace();
-    MoveOffsets(*offsets, contrastive_.data_means(), updates_);
+    MoveOffsets(*offsets, means, updates_);
     CentreGradient(model_, *offsets, gradient, pool_);
   }
   metrics.gradient_norm = optimizer_.Step(model_.parameters(), metrics.learning_rate, gradient, pool_);

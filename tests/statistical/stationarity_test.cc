@@ -9,6 +9,7 @@
 
 #include <ostream>
 
+#include "grbm/model/conditions.h"
 #include "grbm/model/exact.h"
 #include "grbm/model/quadrature.h"
 #include "grbm/sampler/sampler.h"
@@ -218,6 +219,58 @@ std::vector<Setting> LabelledSettings() {
   return settings;
 }
 INSTANTIATE_TEST_SUITE_P(Exact, Labelled, ::testing::ValuesIn(LabelledSettings()), kName);
+
+// Conditions: chains beside each other, of which half have one u and half another. All 35 moments of (v, h) given each.
+class Conditioned : public ::testing::TestWithParam<Setting> {};
+
+TEST_P(Conditioned, OneStepKeepsTheExactLawGivenEachChainsConditions) {
+  const Setting& setting = GetParam();
+  const Model model = testing::ConditionedModel(3, 2, 4, 12, 0.8);
+  const Model units = WithConditionUnits(model);
+  const std::vector<float> conditions[] = {{1.5f, -0.5f}, {-1.0f, 1.0f}};
+  const Index rows = setting.chains_at_once == 1 ? 20000 : 100000;
+  ThreadPool pool(1);
+  Sampler sampler(units, setting.options, pool);
+  Sample after[2];
+  ExactMoments moments[2];
+  Matrix states(2 * rows, units.visible());
+  BitMatrix hidden(2 * rows, units.hidden());
+  for (Index k = 0; k < 2; ++k) {
+    const ExactModel law(GivenConditions(model, conditions[k]).Tempered(setting.options.temperature));
+    moments[k] = law.Moments();
+    Matrix v(rows, 3);
+    BitMatrix h(rows, 4);
+    law.Sample(2024, static_cast<std::uint32_t>(k * rows), v, h);
+    for (Index r = 0; r < rows; ++r) {  // in turn
+      std::ranges::copy(v.row(r), states.row(2 * r + k).begin());
+      std::ranges::copy(conditions[k], states.row(2 * r + k).begin() + 3);
+      for (Index j = 0; j < 4; ++j) hidden.Set(2 * r + k, j, h.Get(r, j));
+    }
+    after[k] = {Matrix(rows, 3), BitMatrix(rows, 4)};
+  }
+  TakeShift(model, states, pool);
+  for (Index first = 0; first < 2 * rows; first += setting.chains_at_once) {
+    const Index count = std::min(setting.chains_at_once, 2 * rows - first);
+    Chains chains{static_cast<std::uint32_t>(first), Matrix(count, 5), BitMatrix(count, 4)};
+    CopyRows(states.view().Rows(first, count), chains.visible);
+    CopyRows(hidden.view().Rows(first, count), chains.hidden);
+    sampler.Run(chains, {.seed = 5});
+    AddShift(model, chains.visible, pool);
+    for (Index r = 0; r < count; ++r) {
+      const Index k = (first + r) % 2;
+      const Index at = (first + r) / 2;
+      ASSERT_TRUE(std::ranges::equal(chains.visible.row(r).last(2), conditions[k])) << "a condition moved";
+      std::ranges::copy(chains.visible.row(r).first(3), after[k].v.row(at).begin());
+      for (Index j = 0; j < 4; ++j) after[k].h.Set(at, j, chains.hidden.Get(r, j));
+    }
+  }
+  for (Index k = 0; k < 2; ++k) {
+    const Worst worst = CompareMoments(after[k], moments[k]);
+    EXPECT_LT(worst.z, kBound) << worst.where << " given condition " << k;
+    EXPECT_GT(CompareMoments(after[k], moments[1 - k]).z, 2 * kBound) << "the other law must be told apart";
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Exact, Conditioned, ::testing::ValuesIn(LabelledSettings()), kName);
 
 // The test can fail: without adjustment a large step changes the law, and so does the paper's tempered v with h at 1.
 TEST(StationarityTest, SeesUnadjustedBias) {

@@ -43,6 +43,17 @@ inline Model LabelledModel(Index gaussian, Index labels, Index hidden, std::uint
   return Model(std::move(p), Model::kDefaultVarianceFloor, labels);
 }
 
+// The same with conditions.
+inline Model ConditionedModel(Index visible, Index conditions, Index hidden, std::uint64_t seed, double scale = 1.0) {
+  Parameters p = RandomModel(visible, hidden, seed, scale).parameters();
+  Dice dice(seed + 1000);
+  p.A = Matrix(visible, conditions);
+  p.B = Matrix(hidden, conditions);
+  for (float& a : p.A.values()) a = static_cast<float>(0.7 * dice.Normal());
+  for (float& b : p.B.values()) b = static_cast<float>(0.7 * dice.Normal());
+  return Model(std::move(p));
+}
+
 // The same with b such that p(h) = p(1 - h): modes come in pairs of equal weight, the further apart the larger W.
 //   b_j = -Σ_i W_ij (μ_i + ½ Σ_k W_ik) / σ_i²
 inline Model BalancedModel(Index visible, Index hidden, std::uint64_t seed, double scale) {

@@ -36,7 +36,7 @@ struct ParameterTensor {
   std::vector<Index> shape() const { return is_vector ? std::vector{rows} : std::vector{rows, cols}; }
 
   // What lies together and is worked on at once: a row of a matrix, or the whole vector.
-  Index lines() const { return is_vector ? 1 : rows; }
+  Index lines() const { return empty() ? 0 : is_vector ? 1 : rows; }
   std::span<T> line(Index k) const { return is_vector ? values() : Rows(k, 1); }
 };
 
@@ -46,13 +46,16 @@ struct Parameters {
   std::vector<float> b;        // hidden
   std::vector<float> mu;       // visible
   std::vector<float> log_var;  // visible
+  // Of models with conditions; otherwise empty.
+  Matrix A;  // visible × conditions
+  Matrix B;  // hidden × conditions
 
   Parameters() = default;
   // All zero.
-  Parameters(Index visible, Index hidden);
+  Parameters(Index visible, Index hidden, Index conditions = 0);
 
   // All of them, in the order of files. They refer to these parameters.
-  static constexpr std::size_t kCount = 4;
+  static constexpr std::size_t kCount = 6;
   std::array<ParameterTensor<float>, kCount> Tensors();
   std::array<ParameterTensor<const float>, kCount> Tensors() const;
 

@@ -30,6 +30,9 @@ struct Chains {
 // v ~ N(0, 1), labels alike, h ~ p(h | v) at a temperature: where generation and training from noise begin.
 Chains NoiseChains(const Model& model, Index count, std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0,
                    std::uint64_t step = 0, double hidden_temperature = 1);
+// The same of a model with condition units, each chain with a row of conditions: chains × condition units.
+Chains NoiseChains(const Model& model, ConstMatrix conditions, std::uint64_t seed, ThreadPool& pool,
+                   std::uint32_t first = 0, std::uint64_t step = 0, double hidden_temperature = 1);
 // v as given, h as above.
 Chains ChainsFrom(const Model& model, ConstMatrix visible, std::uint64_t seed, ThreadPool& pool,
                   std::uint32_t first = 0, std::uint64_t step = 0, double hidden_temperature = 1);
@@ -63,7 +66,8 @@ struct SamplerHooks {
   // they were before it.
   std::function<void()> before_step = {};
   // A step in place of the method's own, for chains that this library does not know: leaves a state of the same shape in
-  // `chains`. `step` is its number in the random streams. Nothing is known of its law, and nothing is ever rejected.
+  // `chains`, with condition units as they were. `step` is its number in the random streams. Nothing is known of its law, and
+  // nothing is ever rejected.
   std::function<void(const Model& model, Chains& chains, std::uint64_t step)> step = {};
 };
 
@@ -115,7 +119,7 @@ class Sampler {
 };
 
 // What to show of a state as Final::kMean: μ + W h or, with options.final_steps, v after so many steps to
-// μ + W p(h | v); `after_step` may change v after each. Labels stay.                                   [math.md (48)]
+// μ + W p(h | v); `after_step` may change v after each. Labels and conditions stay.                                   [math.md (48)]
 Matrix FinalMean(const Model& model, ConstMatrix visible, ConstBitView hidden, const SamplerOptions& options,
                  ThreadPool& pool, const std::function<void(Matrix&)>& after_step = {});
 // What to show of the last state, as options.final says: the mean, or v. A model alone does not know of images: here

@@ -47,7 +47,8 @@ class Contrastive {
 
   // The mean of ∂E/∂θ over the data less its mean over the chains (of ∂Ẽ/∂θ where there are no hidden states), divided
   // by the temperature where the chains have a law: an estimate of the gradient of that law's negative log-likelihood; with
-  // options.discriminative, and so much of the gradient of -log p(y | v) of the labels.
+  // options.discriminative, and so much of the gradient of -log p(y | v) of the labels. Of a model with condition units, chain r
+  // has the conditions of row r.
   // data: rows × visible, in the model's units, NaN where a value is missing; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
   // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
@@ -55,6 +56,9 @@ class Contrastive {
                       Parameters memory = {}, bool report = true);
 
   const BatchReport& report() const { return report_; }
+  // Of a model with condition units, the gradient in A at constant weights of these units: Gaussian × condition units.
+  //                                                                                                     [math.md (82)]
+  std::span<const double> shift_gradient() const { return shift_gradient_; }
   // The means of v and h over the data of the last gradient.
   const Offsets& data_means() const { return data_means_; }
 
@@ -72,6 +76,9 @@ class Contrastive {
   void Distribute(const Chains& chains);
 
   void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
+  // Sums that the gradient needs of each of this rank's pieces beside StateSums, and how many; of most models none.
+  std::size_t OtherSize(const Model& model) const;
+  std::vector<double> OtherSums(const Model& model, ConstMatrix data) const;
   void StartChains(std::uint64_t update);
   std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
                                  const Chains& chains);
@@ -96,6 +103,7 @@ class Contrastive {
   std::vector<std::unique_ptr<Crew>> crews_;
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place
+  std::vector<double> shift_gradient_;
   BatchReport report_;
   Offsets data_means_;
 };

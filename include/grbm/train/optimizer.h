@@ -16,8 +16,9 @@ double Norm(const Parameters& gradient, ThreadPool& pool);
 //                                                                                                    [math.md (33)]
 class Optimizer {
  public:
-  // unit_scale: by visible unit, what the steps of its weights are multiplied by; none: 1.
-  Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale = {});
+  // unit_scale: by visible unit, what the steps of its rows of W and A are multiplied by; none: 1.
+  Optimizer(const TrainOptions& options, Index visible, Index hidden, std::vector<float> unit_scale = {},
+            Index conditions = 0);
 
   // `gradient`, that of what is to be made small, becomes the next parameters. Returns its norm before clipping; where
   // that is not finite nothing is changed.

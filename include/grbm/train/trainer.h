@@ -49,8 +49,8 @@ std::uint64_t TotalUpdates(const TrainOptions& train, std::uint64_t rows);
 
 class Trainer {
  public:
-  // Writes rows of data, in the model's units, for an update: out is batch_size × visible; with several ranks, the rows of
-  // the batch from first_row() on.
+  // Writes rows of data, in the model's units, for an update: out is batch_size × visible, with conditions behind the values
+  // where there are any; with several ranks, the rows of the batch from first_row() on.
   using ReadBatch = std::function<void(std::uint64_t update, MutableMatrix out)>;
 
   struct Setup {
@@ -71,7 +71,8 @@ class Trainer {
     Ranks* ranks = nullptr;
     // So many of the visible units, the last: each row has one of them 1, and the others 0.
     Index label_units = 0;
-    bool gaps = false;  // whether values may be missing: NaN
+    bool gaps = false;     // whether values may be missing: NaN
+    Index conditions = 0;  // so many values of each row are given, and shift the biases
   };
 
   // Throws ConfigError for settings that contradict each other. The pool must outlive the trainer.
@@ -98,12 +99,16 @@ class Trainer {
   void Restore(TrainState state);
 
  private:
+  // The estimate of the gradient from the batch, and the means of v and h over it.
+  Parameters BatchGradient(const SamplerOptions& sampler, bool report, Offsets& means);
+
   Setup setup_;
   ReadBatch read_;
   ThreadPool& pool_;
   std::uint64_t total_;
   std::uint64_t updates_ = 0;
   Model model_;
+  std::optional<Model> joint_;  // where there are conditions, that with units of them
   Contrastive contrastive_;
   Optimizer optimizer_;
   std::optional<Offsets> offsets_;

@@ -1,0 +1,119 @@
+#include "grbm/model/conditions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace grbm {
+
+namespace {
+
+std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
+
+double Dot(std::span<const float> a, std::span<const float> b) {
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) sum += double{a[k]} * double{b[k]};
+  return sum;
+}
+
+// v + sign · A u of every row.
+void Shift(const Model& model, MutableMatrix rows, double sign, ThreadPool& pool) {
+  const Index visible = model.visible();
+  pool.ParallelFor(rows.rows(), [&](Index r) {
+    const std::span<float> row = rows.row(r);
+    const std::span<const float> u = row.subspan(Size(visible));
+    for (Index i = 0; i < visible; ++i) {
+      row[Size(i)] = static_cast<float>(double{row[Size(i)]} + sign * Dot(model.A().row(i), u));
+    }
+  });
+}
+
+}  // namespace
+
+Model GivenConditions(const Model& model, std::span<const float> u) {
+  if (std::ssize(u) != model.conditions()) {
+    throw DataError(
+        fmt::format("conditions: {} values, but the model has {}: they must be as many", u.size(), model.conditions()));
+  }
+  Parameters p = model.parameters();
+  for (std::size_t i = 0; i < p.mu.size(); ++i) {
+    p.mu[i] = static_cast<float>(double{p.mu[i]} + Dot(p.A.row(static_cast<Index>(i)), u));
+  }
+  for (std::size_t j = 0; j < p.b.size(); ++j) {
+    p.b[j] = static_cast<float>(double{p.b[j]} + Dot(p.B.row(static_cast<Index>(j)), u));
+  }
+  p.A = p.B = {};
+  return Model(std::move(p), model.variance_floor());
+}
+
+// With v' = v - A u the energy is that of v' and h with b + (B + Wᵀ(A/σ²)) u for b: the weights of units u, of variance 1.
+Model WithConditionUnits(const Model& model) {
+  const Index visible = model.visible();
+  Parameters p(visible + model.conditions(), model.hidden());
+  CopyRows(model.W(), p.W.view().Rows(0, visible));
+  std::ranges::copy(model.b(), p.b.begin());
+  std::ranges::copy(model.mu(), p.mu.begin());
+  std::ranges::copy(model.log_var(), p.log_var.begin());
+  for (Index k = 0; k < model.conditions(); ++k) {
+    const std::span<float> weights = p.W.row(visible + k);
+    std::vector<double> sums(weights.size());
+    for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = model.B()(static_cast<Index>(j), k);
+    for (Index i = 0; i < visible; ++i) {
+      const double scaled = double{model.A()(i, k)} * double{model.inverse_variance()[Size(i)]};
+      const std::span<const float> row = model.W().row(i);
+      for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{row[j]} * scaled;
+    }
+    std::ranges::transform(sums, weights.begin(), [](double sum) { return static_cast<float>(sum); });
+  }
+  return Model(std::move(p), model.variance_floor(), 0, model.conditions());
+}
+
+void TakeShift(const Model& model, MutableMatrix rows, ThreadPool& pool) { Shift(model, rows, -1, pool); }
+void AddShift(const Model& model, MutableMatrix rows, ThreadPool& pool) { Shift(model, rows, 1, pool); }
+
+Matrix WithConditions(ConstMatrix values, ConstMatrix conditions) {
+  GRBM_CHECK(values.rows() == conditions.rows());
+  Matrix rows(values.rows(), values.cols() + conditions.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const auto end = std::ranges::copy(values.row(r), rows.row(r).begin()).out;
+    std::ranges::copy(conditions.row(r), end);
+  }
+  return rows;
+}
+
+Matrix WithoutConditions(const Model& model, ConstMatrix rows) {
+  Matrix values(rows.rows(), model.visible());
+  CopyRows(ConstMatrix(rows.data(), rows.rows(), values.cols(), rows.stride()), values);
+  return values;
+}
+
+// The weights C = Bᵀ + (A/σ²)ᵀW of the condition units depend on B, A, W and σ².
+Parameters GradientGivenConditions(const Model& model, const Parameters& of_units, std::span<const double> shift,
+                                   ThreadPool& pool) {
+  const Index visible = model.visible();
+  const Index conditions = model.conditions();
+  Parameters gradient(visible, model.hidden(), conditions);
+  gradient.b = of_units.b;
+  std::copy_n(of_units.mu.begin(), visible, gradient.mu.begin());
+  pool.ParallelFor(visible, [&](Index i) {
+    const double scale = model.inverse_variance()[Size(i)];
+    const std::span<float> row = gradient.W.row(i);
+    std::ranges::copy(of_units.W.row(i), row.begin());
+    double of_variance = of_units.log_var[Size(i)];
+    for (Index k = 0; k < conditions; ++k) {
+      const std::span<const float> of_weights = of_units.W.row(visible + k);
+      const double of_shift = scale * Dot(model.W().row(i), of_weights);
+      const double a = model.A()(i, k);
+      gradient.A(i, k) = static_cast<float>(shift[Size(i * conditions + k)] + of_shift);
+      of_variance -= a * of_shift;
+      for (std::size_t j = 0; j < row.size(); ++j) row[j] += static_cast<float>(a * scale * double{of_weights[j]});
+    }
+    gradient.log_var[Size(i)] = static_cast<float>(of_variance);
+  });
+  for (Index j = 0; j < model.hidden(); ++j) {
+    for (Index k = 0; k < conditions; ++k) gradient.B(j, k) = of_units.W(visible + k, j);
+  }
+  return gradient;
+}
+
+}  // namespace grbm
