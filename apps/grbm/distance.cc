@@ -48,7 +48,7 @@ Dataset Side(const std::string& path, const Arguments& a, const Common& common, 
     if (data.rows() < 2) throw DataError(fmt::format("{}: one row: a distance needs two at least", path));
     return data;
   }
-  const ModelFile file = OpenModel(path, {}, OfLabels::kTake);
+  const ModelFile file = OpenModel(path, {}, {.labels = true});
   WarnUnstable(file);
   Matrix samples = DrawSamples(file, a.samples, common.seed, pool,
                                [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });

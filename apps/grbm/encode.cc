@@ -42,9 +42,11 @@ Matrix Probabilities(const ModelFile& file, const Matrix& values, double tempera
 
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv"});
-  const ModelFile file = OpenModel(a.model, {}, OfLabels::kTake);
-  const Matrix data = ReadRows(file, a.data, a.count).values;
+  ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
+  DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
+  TakeAsStates(file, rows, pool);
+  const Matrix& data = rows.values;
   const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;
   if (a.probabilities) {

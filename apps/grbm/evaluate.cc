@@ -44,7 +44,7 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
     throw ConfigError("evaluate: what is to be judged is needed, once: MODEL, or --given FILE");
   }
   if (a.given.empty()) {
-    EvaluationRequest request{OpenModel(a.model, a.assignments, OfLabels::kTake), {}};
+    EvaluationRequest request{OpenModel(a.model, a.assignments, {.labels = true, .conditions = true}), {}};
     if (ranks.rank() == 0) WarnUnstable(request.file);
     options = GivenData(request.file, a.data);
     request.data = LoadDataset(options, pool);

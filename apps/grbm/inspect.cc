@@ -37,6 +37,8 @@ int Info(const std::string& path, const Common& common) {
                      {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
                      {"standardized", !file.standardization.identity()}};
   if (!file.classes.empty()) results.emplace_back("classes", file.classes);
+  if (m.conditions() > 0) results.emplace_back("conditions", std::int64_t{m.conditions()});
+  if (file.history > 0) results.emplace_back("history", std::int64_t{file.history});
   const auto add_settings = [&](const std::string& section, const std::vector<Field>& fields) {
     for (const Field& field : fields) {
       std::visit([&](const auto& value) { results.emplace_back(section + "." + std::string(field.name), value); },

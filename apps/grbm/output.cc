@@ -7,12 +7,14 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "core/json.h"
 #include "grbm/core/file.h"
 #include "grbm/core/npz.h"
 #include "grbm/core/random.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
 #include "grbm/report/image.h"
@@ -242,11 +244,21 @@ DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limi
   options.subset = 0;
   const Dataset data = LoadDataset(options);
   const Index count = limit > 0 ? std::min(limit, data.rows()) : data.rows();
-  DataRows rows{data.Read(0, count), data.names(), {}};
+  DataRows rows{data.Read(0, count), {}, data.names(), {}};
   if (!data.labels().empty()) rows.labels.assign(data.labels().begin(), data.labels().begin() + count);
   if (data.visible() != file.model.gaussian_units()) {
     throw DataError(fmt::format("{}: {} columns, but the model has {} visible units: they must be as many",
                                 given.source, data.visible(), file.model.gaussian_units()));
+  }
+  if (data.conditions() != file.model.conditions()) {
+    throw DataError(fmt::format("{}: {} conditions a row, but the model has {}: they must be as many", given.source,
+                                data.conditions(), file.model.conditions()));
+  }
+  if (data.conditions() > 0) {
+    std::vector<Index> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), Index{0});
+    rows.conditions = data.ReadConditions(numbers);
+    file.conditions.Apply(rows.conditions);
   }
   return rows;
 }
@@ -261,6 +273,13 @@ DataRows ReadRows(const ModelFile& file, const DataArguments& given, Index limit
   DataRows rows = ReadGiven(file, given, limit);
   rows.values = InModelUnits(file, std::move(rows.values), given.source);
   return rows;
+}
+
+void TakeAsStates(ModelFile& file, DataRows& rows, ThreadPool& pool) {
+  if (file.model.conditions() == 0) return;
+  rows.values = WithConditions(rows.values, rows.conditions);
+  TakeShift(file.model, rows.values, pool);
+  file.model = WithConditionUnits(file.model);
 }
 
 Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool) {
@@ -297,16 +316,20 @@ ModelFile ReadAnyModel(const std::string& path) {
   return Ending(file) == ".npz" ? ImportNpz(file) : ReadModel(file);
 }
 
-void RefuseLabels(const ModelFile& file, const std::string& path) {
-  if (file.classes.empty()) return;
+void CheckTaken(const ModelFile& file, const std::string& path, Taken taken) {
+  if (file.model.conditions() > 0 && !taken.conditions) {
+    throw ConfigError(fmt::format(
+        "{}: a model with conditions: sample, score, evaluate, encode and reconstruct take such, given them", path));
+  }
+  if (file.classes.empty() || taken.labels) return;
   throw ConfigError(fmt::format(
       "{}: a model with labels, here allowed given one: 'grbm convert {} given.safetensors --label {}' writes it", path,
       path, file.classes.front()));
 }
 
-ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments, OfLabels labels) {
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments, Taken taken) {
   ModelFile file = ReadAnyModel(path);
-  if (labels == OfLabels::kRefuse) RefuseLabels(file, path);
+  CheckTaken(file, path, taken);
   ApplySet(file, path, assignments);
   return file;
 }

@@ -73,6 +73,7 @@ DataOptions GivenData(const ModelFile& file, const DataArguments& data);
 
 struct DataRows {
   Matrix values;
+  Matrix conditions;  // in the model's units; of models without them, no columns
   Dataset::Names names;
   std::vector<int> labels;  // one per row, or none
 };
@@ -82,6 +83,10 @@ DataRows ReadGiven(const ModelFile& file, const DataArguments& data, Index limit
 Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& source);
 // The same, in the model's units.
 DataRows ReadRows(const ModelFile& file, const DataArguments& data, Index limit);
+
+// For what computes with states: the model with its conditions as units, and rows (v, u) in the model's units as states of it. Of
+// models without conditions all stays as it is.
+void TakeAsStates(ModelFile& file, DataRows& rows, ThreadPool& pool);
 
 // Rows in the model's units with their labels behind them, each drawn from p(y | v): states of all visible units.
 Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool);
@@ -95,11 +100,13 @@ ModelFile ReadAnyModel(const std::string& path);
 // A model to compute with: its file with these settings; one of the sampler takes the place of one of generation, too. Throws
 // ConfigError where the settings make a step diverge for more units than the file's own, NumericError where the parameters are so
 // large that floats do not suffice.
-// One with labels is refused with kRefuse, in words that say what to do.
-enum class OfLabels { kRefuse, kTake };
-ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {},
-                    OfLabels labels = OfLabels::kRefuse);
-void RefuseLabels(const ModelFile& file, const std::string& path);
+// One with labels or with conditions, where such are not taken, is refused in words that say what to do.
+struct Taken {
+  bool labels = false;
+  bool conditions = false;
+};
+ModelFile OpenModel(const std::string& path, const std::vector<std::string>& assignments = {}, Taken taken = {});
+void CheckTaken(const ModelFile& file, const std::string& path, Taken taken = {});
 // The same of a file that was read from `path`.
 void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::string>& assignments);
 // A line on standard error where the sampler's step overshoots for some units.

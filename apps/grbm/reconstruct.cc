@@ -9,6 +9,7 @@
 #include "grbm/core/file.h"
 #include "grbm/data/options.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
@@ -64,18 +65,26 @@ void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& res
 
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
-  const ModelFile file = OpenModel(a.model, {}, OfLabels::kTake);
+  const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   CheckImages(a.out, file);
-  const auto [originals, names, labels] = ReadGiven(file, a.data, a.count);
-  const Matrix data = InModelUnits(file, originals, a.data.source);
+  DataRows rows = ReadGiven(file, a.data, a.count);
+  const Matrix originals = rows.values;
+  const Matrix data = rows.values = InModelUnits(file, originals, a.data.source);
   ThreadPool pool(common.threads);
+  ModelFile states = file;
+  TakeAsStates(states, rows, pool);
   const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
-  const BitMatrix h = SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool), draw, pool,
+  const BitMatrix h = SampleHidden(states.model, WithDrawnLabels(states, rows.values, common.seed, pool), draw, pool,
                                    LawOf(file.sampler).hidden_temperature());
-  const Matrix mean = WithoutLabels(file.model, VisibleMean(file.model, h, pool));
+  Matrix mean = WithoutLabels(states.model, VisibleMean(states.model, h, pool));
+  if (file.model.conditions() > 0) {
+    Matrix shifted = WithConditions(mean, rows.conditions);
+    AddShift(file.model, shifted, pool);
+    mean = WithoutConditions(file.model, shifted);
+  }
   Matrix results = mean;
   file.standardization.Invert(results);
-  WriteBack(file, originals, results, names, a.out);
+  WriteBack(file, originals, results, rows.names, a.out);
   PrintResults(Beside(common, a.out), {{"reconstructions", a.out},
                                        {"count", std::int64_t{data.rows()}},
                                        {"mean_squared_error", MeanSquaredDifference(data, mean)}});
@@ -139,7 +148,7 @@ Matrix GapsAtMean(const ModelFile& file, Matrix rows, const std::string& source)
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
   ModelFile file = ReadAnyModel(a.model);
-  RefuseLabels(file, a.model);
+  CheckTaken(file, a.model);
   const auto given = [&](std::string_view setting) {
     return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
   };
@@ -158,7 +167,7 @@ int RunInpaint(const Arguments& a, const Common& common) {
   WarnUnstable(file);
   const std::vector<std::uint8_t> mask = a.mask.empty() ? std::vector<std::uint8_t>() : ReadMask(file, a.mask);
   const Index count = a.count == 0 && !mask.empty() ? kShown : a.count;
-  auto [originals, names, labels] = ReadGiven(file, a.data, count, Gaps::kSample);
+  auto [originals, conditions, names, labels] = ReadGiven(file, a.data, count, Gaps::kSample);
   const BasicMatrix<std::uint8_t> known = KnownUnits(originals, mask);
   const std::int64_t gaps = std::ranges::count_if(originals.values(), [](float value) { return std::isnan(value); });
   if (mask.empty() && gaps == 0) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include "grbm/core/npz.h"
 #include "grbm/evaluate/samples.h"
@@ -20,11 +21,13 @@ namespace {
 
 struct Arguments {
   std::string model;
-  Index count = 64;
+  Index count = 0;
   std::int64_t steps = 0;
   std::int64_t every = 0;
   std::vector<std::string> assignments;
   std::string label;
+  std::string given;
+  std::int64_t frames = 0;
   std::string out;
   int columns = 0;
 };
@@ -96,14 +99,102 @@ void AddBelow(std::vector<Matrix>& frames, const std::vector<Matrix>& below) {
   }
 }
 
-int Sample(const Arguments& a, const Common& common) {
+// The conditions in a file, in the model's units: of a history one row, the last frames of it.
+Matrix ReadConditions(const ModelFile& file, const std::string& path) {
+  const auto refuse = [&](Index has, const char* what, Index wanted) {
+    throw DataError(fmt::format("--given {}: {} {}, but the model has {}: {} needed", path, has, what, wanted,
+                                file.history > 0 && what[0] == 'r' ? "at least as many are" : "as many are"));
+  };
+  DataOptions options = ModelData(file, path);
+  const std::string condition = std::exchange(options.condition, {});
+  options.history = 0;
+  options.subset = 0;
+  options.held_out.clear();
+  options.split = "all";
+  options.gaps = Gaps::kRefuse;
+  if (file.history == 0) {
+    // Columns by their names, where they had some; otherwise all.
+    const bool table = Ending(path) == ".csv" || Ending(path) == ".tsv";
+    const bool names = condition.find_first_not_of("0123456789-, ") != std::string::npos;
+    options.columns = table && names ? condition : "";
+    options.label.clear();
+    options.weight.clear();
+    const Dataset data = LoadDataset(options);
+    if (data.visible() != file.model.conditions()) refuse(data.visible(), "columns", file.model.conditions());
+    Matrix conditions = data.ReadAll();
+    file.conditions.Apply(conditions);
+    return conditions;
+  }
+  const Dataset data = LoadDataset(options);
+  if (data.visible() != file.model.visible()) refuse(data.visible(), "columns", file.model.visible());
+  if (data.rows() < file.history) refuse(data.rows(), "rows", file.history);
+  Matrix frames = data.Read(data.rows() - file.history, file.history);
+  file.standardization.Apply(frames);
+  Matrix conditions(1, file.model.conditions());
+  std::ranges::copy(frames.values(), conditions.values().begin());
+  return conditions;
+}
+
+// Samples given the conditions of a file, `count` of each row; or series, each sample of which is history of the next. In the
+// data's own units: those of a row, or of a series, one after the other.
+Matrix DrawGivenRows(const ModelFile& file, const Arguments& a, const Common& common, ThreadPool& pool, Ranks& ranks) {
+  const SamplerOptions options = ShownSampler(file);
+  const Matrix given = ReadConditions(file, a.given);
+  const Index count = given.rows() * a.count;
+  const RankShare share = ShareOfRank(ranks.rank(), ranks.count(), count);
+  Matrix conditions(share.count, given.cols());
+  for (Index r = 0; r < share.count; ++r) {
+    std::ranges::copy(given.row((share.first + r) / a.count), conditions.row(r).begin());
+  }
+  const auto visible = static_cast<std::size_t>(file.model.visible());
+  Matrix rows(count * a.frames, file.model.visible());
+  Progress progress("frame", common.quiet || common.json || ranks.rank() > 0 || a.frames == 1);
+  progress.Start(0, static_cast<std::uint64_t>(a.frames));
+  for (Index f = 0; f < a.frames; ++f) {
+    Matrix frame = DrawGiven(file, options, conditions, common.seed, pool, static_cast<std::uint32_t>(share.first),
+                             static_cast<std::uint64_t>(f));
+    for (Index r = 0; r < share.count && file.history > 0; ++r) {
+      const std::span<float> u = conditions.row(r);
+      std::ranges::copy(u.subspan(visible), u.begin());
+      std::ranges::copy(frame.row(r), u.last(visible).begin());
+    }
+    file.standardization.Invert(frame);
+    frame = GatherRows(ranks, std::move(frame), count);
+    for (Index r = 0; r < count; ++r) std::ranges::copy(frame.row(r), rows.row(r * a.frames + f).begin());
+    progress.Update(static_cast<std::uint64_t>(f + 1), "");
+  }
+  CheckFinite(file, rows, "samples");
+  return rows;
+}
+
+void CheckGiven(const Arguments& a, const ModelFile& file) {
+  if (file.model.conditions() == 0) {
+    if (!a.given.empty()) throw ConfigError(fmt::format("--given: {} has no conditions", a.model));
+    if (a.frames > 0) throw ConfigError(fmt::format("--frames: {} has no history", a.model));
+    return;
+  }
+  if (a.given.empty()) {
+    throw ConfigError(fmt::format("{}: a model with conditions: give them by --given FILE, {}", a.model,
+                                  file.history > 0
+                                      ? fmt::format("whose last {} rows a series goes on from", file.history)
+                                      : fmt::format("of {} columns", file.model.conditions())));
+  }
+  if (file.history == 0 && a.frames > 0) throw ConfigError(fmt::format("--frames: {} has no history", a.model));
+  if (a.every > 0 || Ending(a.out) == ".gif") {
+    throw ConfigError("--given: the last states alone are written: leave --every out, and write no .gif file");
+  }
+}
+
+int Sample(Arguments a, const Common& common) {
   Ranks& ranks = JoinJob();
+  if (a.count == 0) a.count = a.given.empty() ? 64 : 1;
   CheckOutput(a.out, {".png", ".npy", ".csv", ".gif"});
   if (a.every > 0 && Ending(a.out) == ".csv")
     throw ConfigError("--every: a table holds the last state alone: write an .npy file");
   std::vector<std::string> assignments = a.assignments;
   if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("generate.steps={}", a.steps));
-  const ModelFile file = OpenModel(a.model, assignments, OfLabels::kTake);
+  const ModelFile file = OpenModel(a.model, assignments, {.labels = true, .conditions = true});
+  CheckGiven(a, file);
   CheckImages(a.out, file);
   const SamplerOptions options = ShownSampler(file);
   const bool gif = Ending(a.out) == ".gif";
@@ -112,7 +203,10 @@ int Sample(const Arguments& a, const Common& common) {
   if (ranks.rank() == 0) WarnUnstable(file);
   const bool all = a.label == "all" && !file.classes.empty();
   std::vector<Matrix> frames;
-  if (a.label.empty()) {
+  if (!a.given.empty()) {
+    a.frames = std::max<std::int64_t>(a.frames, 1);
+    frames.push_back(DrawGivenRows(file, a, common, pool, ranks));
+  } else if (a.label.empty()) {
     frames = DrawFrames(file, a, every, 0, common, pool, ranks);
   } else {
     std::uint32_t first = 0;
@@ -146,7 +240,9 @@ void AddSample(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("sample", "Draw samples from noise");
   const auto a = std::make_shared<Arguments>();
   command.AddOption("MODEL", a->model, "A model file, or a run's folder").Required();
-  AddNumber<Index>(command, "-n,--count", a->count, "How many samples", 1, 100'000'000).ShowDefault();
+  AddNumber<Index>(command, "-n,--count", a->count,
+                   "How many samples (default: 64); with --given, of each row of it, or how many series (default: 1)",
+                   1, 100'000'000);
   AddNumber<std::int64_t>(command, "--steps", a->steps, "Steps of the chains (default: the model's)", 1, 1'000'000'000);
   AddNumber<std::int64_t>(command, "--every", a->every,
                           ".npy and .gif: keep the state after every so many steps; a .gif begins with the noise", 1,
@@ -156,6 +252,14 @@ void AddSample(Command app, Common& common, Action& action) {
       .AddOption("--label", a->label,
                  "Of a model with labels, samples of this class; all: so many of each, each class in a row of its own")
       .SetTypeName("CLASS");
+  command
+      .AddOption("--given", a->given,
+                 "Of a model with conditions, a file of them, in their own units: a table or array with a row for each "
+                 "sample; of one with a history, the rows that a series goes on from")
+      .SetTypeName("FILE");
+  AddNumber<std::int64_t>(command, "--frames", a->frames,
+                          "Of a model with a history: how many rows a series has, each drawn given those before", 1,
+                          100'000'000);
   AddSet(command, a->assignments);
   command
       .AddOption("-o,--out", a->out,
@@ -165,6 +269,7 @@ void AddSample(Command app, Common& common, Action& action) {
   AddSeed(command, common.seed);
   command.SetFooter(
       "Example: grbm sample run/model.safetensors -n 64 -o samples.png\n"
+      "Given conditions: grbm sample run --given conditions.csv -o samples.csv (docs/conditions.md)\n"
       "On many machines: mpirun -n 4 grbm sample run -n 50000 -o samples.npy (docs/scaling.md)");
   command.SetCallback([=, &common, &action] {
     common.shared = true;

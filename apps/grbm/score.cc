@@ -29,11 +29,13 @@ struct Arguments {
 int ScoreData(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".csv", ".npy"});
   if (!a.per_column.empty()) CheckOutput(a.per_column, {".csv", ".npy"});
-  const ModelFile file = OpenModel(a.model);
+  const ModelFile file = OpenModel(a.model, {}, {.conditions = true});
   const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
   const VisibleLaw law = file.law();
-  const RowScores scores = ScoreRows(law, file.standardization, rows.values, ExactLogPartition(law), pool);
+  const bool given = law.model.conditions() > 0;
+  const RowScores scores = given ? ScoreRowsGiven(law, file.standardization, rows.values, rows.conditions, pool)
+                                 : ScoreRows(law, file.standardization, rows.values, ExactLogPartition(law), pool);
   Matrix table(rows.values.rows(), static_cast<Index>(scores.size()));
   std::vector<std::string> names;
   for (std::size_t s = 0; s < scores.size(); ++s) {
@@ -43,7 +45,11 @@ int ScoreData(const Arguments& a, const Common& common) {
     }
   }
   CheckFinite(file, table, "scores");
-  if (!a.per_column.empty()) WriteRows(a.per_column, ColumnDeviations(law, rows.values, pool), rows.names.columns);
+  if (!a.per_column.empty()) {
+    const Matrix deviations = given ? ColumnDeviationsGiven(law, rows.values, rows.conditions, pool)
+                                    : ColumnDeviations(law, rows.values, pool);
+    WriteRows(a.per_column, deviations, rows.names.columns);
+  }
   WriteRows(a.out, table, names);
   const std::vector<double>& energies = scores[0].second;
   Results results = {{"scores", a.out},

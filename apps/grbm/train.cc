@@ -32,8 +32,9 @@ class ShowRun : public RunObserver {
   void OnStart(const Trainer& trainer, Index data_rows) override {
     if (chosen_) SayChosen();
     progress_.Say(fmt::format(
-        "{} rows of {} values{}, {} hidden units{}", data_rows, trainer.model().gaussian_units(),
+        "{} rows of {} values{}{}, {} hidden units{}", data_rows, trainer.model().gaussian_units(),
         trainer.model().label_units() > 0 ? fmt::format(" and {} classes", trainer.model().label_units()) : "",
+        trainer.model().conditions() > 0 ? fmt::format(" given {} conditions", trainer.model().conditions()) : "",
         trainer.model().hidden(),
         trainer.updates() > 0 ? fmt::format("; going on after update {}", trainer.updates()) : ""));
     if (trainer.total_updates() < kFewUpdates) {
@@ -142,7 +143,7 @@ RunRequest MakeRequest(const Arguments& a, const Common& common, bool seed_given
 // A picture of what was learned, for models of images.
 void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string& path) {
   const ModelFile file = ReadModel(ModelPath(request.folder));
-  if (!file.image_shape.known()) return;
+  if (!file.image_shape.known() || file.model.conditions() > 0) return;
   WriteImages(path, file, {DrawSamples(file, 100, request.seed, pool)}, 10);
 }
 

@@ -65,6 +65,9 @@ std::shared_ptr<ModelFile> Load(const std::filesystem::path& given) {
         "{}: a model with labels, here allowed given one: 'grbm convert {} given.safetensors --label {}' writes it",
         path, path, file->classes.front()));
   }
+  if (file->model.conditions() > 0) {
+    throw ConfigError(path + ": a model with conditions: the program takes such (grbm sample --given), Python does not");
+  }
   return file;
 }
 
@@ -80,8 +83,10 @@ void Save(const ModelFile& file, const std::filesystem::path& given) {
 
 // The parameters as arrays: the model's own memory, which they keep alive.
 void BindTensors(ModelClass& model) {
-  const auto tensors = Parameters().Tensors();
+  const Parameters of_any(1, 1);
+  const auto tensors = of_any.Tensors();
   for (std::size_t k = 0; k < tensors.size(); ++k) {
+    if (tensors[k].empty()) continue;
     const auto get = [k](const py::object& self) {
       const auto tensor = self.cast<const ModelFile&>().model.parameters().Tensors()[k];
       return Borrow(tensor.values(), tensor.shape(), self);

@@ -104,6 +104,9 @@ class PythonTrainer {
     if (config.model.labels) {
       throw ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'");
     }
+    if (data.conditions() > 0) {
+      throw ConfigError("data: condition, history: from Python allowed are none: train with 'grbm train'");
+    }
     if (statistics) CheckStatistics(*statistics, data.visible());
     if (config.train.stop_after > 0) {
       throw ConfigError("train: stop_after: of runs in a folder, by the program; here, end training by a callback");

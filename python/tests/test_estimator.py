@@ -73,6 +73,7 @@ def test_every_setting_of_training_is_a_parameter():
     settings = {name for name, _, _ in grbm.Config().help()}
     wanted = {name for name in settings if name.split(".")[0] in ("model", "sampler", "train", "generate")}
     of_others = {"model.labels", "train.discriminative", "train.stop_after", "train.stop_on"}  # the program's alone
+    of_others |= {f"train.{kind}_{name}" for kind in ("rate", "decay", "clip") for name in "AB"}
     assert wanted - of_others | {"data.gaps", "data.standardize", "data.noise"} == set(_setting_names().values())
 
 

@@ -299,3 +299,15 @@ def test_models_with_labels_are_left_to_the_program(tmp_path):
     np.savez(path, metadata=np.frombuffer(metadata, np.uint8), **{k: v.astype(np.float32) for k, v in values.items()})
     with pytest.raises(ValueError, match="a model with labels, here allowed given one: 'grbm convert .* --label a'"):
         grbm.Model.load(path)
+
+
+def test_models_with_conditions_are_left_to_the_program(tmp_path):
+    table = tmp_path / "series.csv"
+    table.write_text("x\n" + "\n".join(str(k % 7) for k in range(50)))
+    with pytest.raises(ValueError, match="data: condition, history: from Python allowed are none"):
+        grbm.train("gmm-iso", settings={"data.source": str(table), "data.history": 2, "data.subset": 0}, progress=False)
+    path = tmp_path / "conditions.npz"
+    shapes = {"W": (4, 3), "b": 3, "mu": 4, "log_var": 4, "A": (4, 2), "B": (3, 2)}
+    np.savez(path, **{name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
+    with pytest.raises(ValueError, match="a model with conditions: the program takes such"):
+        grbm.Model.load(path)

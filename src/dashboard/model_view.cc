@@ -127,7 +127,7 @@ class ChainFrames : public Observer {
 };
 
 json DescribeChain(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
-  if (!HasPictures(file)) return json::array();
+  if (!ShowsSamples(file)) return json::array();
   SamplerOptions options = ShownSampler(file);
   options.steps = std::min(options.steps, kMaxShownSteps);
   const std::uint64_t part = PartSeed(seed, Part::kPictures);
@@ -172,13 +172,13 @@ json DescribeModel(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, 
   if (updates != file.provenance.end()) described["updates"] = updates->second;
   SamplerOptions sampler = file.generation();
   described["sampler"] = OptionsToJson(sampler.Fields());
-  described["shown"] = HasPictures(file);
+  described["shown"] = ShowsSamples(file);
   described["mean_variance"] = file.model.mean_variance();
   described["variances"] = VarianceBins(file.model);
   described["few_variances"] = FewVariances(file);
   described["filters"] = Filters(file);
   described["chain"] = DescribeChain(file, seed, pool, progress);
-  if (HasPictures(file) && sampler.steps > kMaxShownSteps) {
+  if (ShowsSamples(file) && sampler.steps > kMaxShownSteps) {
     described["chain_note"] =
         fmt::format("{} steps, the most that are shown; the model's sampler takes {}", kMaxShownSteps, sampler.steps);
   }
@@ -216,7 +216,9 @@ json DrawFresh(const ModelFile& file, const FreshOptions& options, ThreadPool& p
                const EvaluationProgress& progress) {
   FreshOptions checked = options;
   CheckFields(checked.Fields(), "samples");
-  if (!HasPictures(file)) throw ConfigError("samples: the model's rows are neither images nor points of the plane");
+  if (!ShowsSamples(file)) {
+    throw ConfigError("samples: the model's rows are neither images nor points of the plane, or need conditions");
+  }
   ModelFile asked = file;
   asked.generate.steps = options.steps;
   asked.generate.temperature = options.temperature;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <deque>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -205,20 +206,23 @@ class Table {
         throw ConfigError(fmt::format("{}: column {} is both data.label and data.weight", path_, Named(*weight_)));
       }
     }
+    if (!options_.condition.empty()) {
+      conditions_ = ChooseColumns(options_.condition, names_, count_, path_ + ": data.condition");
+      RefuseAmong(conditions_, "condition");
+    }
     if (!options_.columns.empty()) {
       columns_ = ChooseColumns(options_.columns, names_, count_, path_ + ": data.columns");
-      for (const auto& [column, what] : {std::pair(label_, "label"), std::pair(weight_, "weight")}) {
-        if (column && std::ranges::find(columns_, *column) != columns_.end()) {
-          throw ConfigError(
-              fmt::format("{}: column {} is the {}, and among data.columns", path_, Named(*column), what));
-        }
+      RefuseAmong(columns_, "columns");
+      for (const std::size_t column : conditions_) {
+        if (std::ranges::find(columns_, column) == columns_.end()) continue;
+        throw ConfigError(fmt::format("{}: column {} is a condition, and among data.columns", path_, Named(column)));
       }
-      return;
+      return TakeConditions();
     }
     if (index) notes_.emplace_back("column 1 names the rows, and is left out");
     std::vector<std::size_t> texts;
     for (std::size_t c = index ? 1 : 0; c < count_; ++c) {
-      if (label_ == c || weight_ == c) continue;
+      if (label_ == c || weight_ == c || std::ranges::find(conditions_, c) != conditions_.end()) continue;
       (IsText(lines_.cells()[c]) ? texts : columns_).push_back(c);
     }
     // What begins as a number does, "2,5" or a date, was not meant as a name.
@@ -234,7 +238,19 @@ class Table {
                                 Quoted(lines_.cells()[texts[0]]), Hint(lines_.cells()[texts[0]])));
     }
     if (columns_.empty()) lines_.Refuse("1", "no column of numbers");
+    TakeConditions();
   }
+
+  void RefuseAmong(const std::vector<std::size_t>& columns, const char* setting) const {
+    for (const auto& [column, what] : {std::pair(label_, "label"), std::pair(weight_, "weight")}) {
+      if (!column || std::ranges::find(columns, *column) == columns.end()) continue;
+      throw ConfigError(
+          fmt::format("{}: column {} is the {}, and among data.{}", path_, Named(*column), what, setting));
+    }
+  }
+
+  // Behind the values, until Finish.
+  void TakeConditions() { columns_.insert(columns_.end(), conditions_.begin(), conditions_.end()); }
 
   // What may have been meant.
   std::string Hint(std::string_view cell) const {
@@ -296,10 +312,14 @@ class Table {
       for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
     }
     std::vector<int> labels = NumberLabels(labels_, names.labels);
-    return Dataset(std::move(values), {}, path_, std::move(labels), false, steps_ ? steps_->Warning(path_) : "",
-                   options_.gaps)
-        .WithNames(std::move(names))
-        .WithWeights(std::move(weights_));
+    const Dataset all = Dataset(std::move(values), {}, path_, std::move(labels), false,
+                                steps_ ? steps_->Warning(path_) : "", options_.gaps)
+                            .WithNames(std::move(names))
+                            .WithWeights(std::move(weights_));
+    if (conditions_.empty()) return all;
+    std::vector<std::size_t> last(conditions_.size());
+    std::iota(last.begin(), last.end(), columns_.size() - conditions_.size());
+    return all.WithConditions(last);
   }
 
   Lines lines_;
@@ -311,6 +331,7 @@ class Table {
   std::vector<std::size_t> columns_;
   std::optional<std::size_t> label_;
   std::optional<std::size_t> weight_;
+  std::vector<std::size_t> conditions_;
   std::vector<float> values_;
   std::optional<ColumnSteps> steps_;
   std::vector<std::string> labels_;

@@ -12,8 +12,9 @@ struct CsvOptions {
   std::string columns = {};  // which, see ChooseColumns; empty: all that hold numbers
   std::string label = {};    // the column of labels, by name or number; empty: a single one of text, where there is one
   std::string weight = {};   // the column of row weights, by name or number; empty: none
-  std::string missing = {};  // marks of missing values, separated by commas; an empty cell always is one
-  bool gaps = false;         // whether missing values are taken, as NaN, or refused
+  std::string condition = {};  // which columns are conditions; empty: none
+  std::string missing = {};    // marks of missing values, separated by commas; an empty cell always is one
+  bool gaps = false;           // whether missing values are taken, as NaN, or refused
 };
 
 // One row per line; cells separated by commas, tabs or semicolons: what the first line has of tabs, else of semicolons,

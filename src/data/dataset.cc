@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "grbm/core/error.h"
@@ -137,6 +138,69 @@ Dataset Dataset::WithWeights(std::vector<double> weights) const {
   return result;
 }
 
+Dataset Dataset::WithConditions(std::span<const std::size_t> columns) const {
+  RequireNoGaps("conditions");
+  const auto taken = [&](Index i) { return std::ranges::find(columns, static_cast<std::size_t>(i)) != columns.end(); };
+  const auto given = static_cast<Index>(columns.size());
+  if (given >= visible()) {
+    throw DataError(fmt::format("{}: all {} columns are conditions: at least one must be another", source(), given));
+  }
+  const Matrix all = ReadAll();
+  Matrix values(rows(), visible() - given);
+  auto conditions = std::make_shared<Matrix>(rows(), given);
+  Names names_of_values = names();
+  names_of_values.columns.clear();
+  for (Index i = 0, to = 0; i < visible(); ++i) {
+    if (taken(i)) continue;
+    for (Index r = 0; r < rows(); ++r) values(r, to) = all(r, i);
+    ++to;
+    if (!names().columns.empty()) names_of_values.columns.push_back(names().columns[static_cast<std::size_t>(i)]);
+  }
+  for (Index k = 0; k < given; ++k) {
+    const auto from = static_cast<Index>(columns[static_cast<std::size_t>(k)]);
+    for (Index r = 0; r < rows(); ++r) (*conditions)(r, k) = all(r, from);
+  }
+  Dataset result = Dataset(std::move(values), {}, source(), {labels().begin(), labels().end()}, false, warning())
+                       .WithNames(std::move(names_of_values))
+                       .WithWeights({weights().begin(), weights().end()});
+  result.condition_values_ = std::move(conditions);
+  return result;
+}
+
+Dataset Dataset::WithHistory(Index frames) const {
+  GRBM_CHECK(!selection_);
+  RequireNoGaps("history");
+  if (frames >= rows()) {
+    throw DataError(
+        fmt::format("{}: {} rows, of which each needs {} before it: none has so many", source(), rows(), frames));
+  }
+  std::vector<Index> later(static_cast<std::size_t>(rows() - frames));
+  std::iota(later.begin(), later.end(), frames);
+  Dataset result = Select(later);
+  result.history_ = frames;
+  return result;
+}
+
+void Dataset::ReadConditions(std::span<const Index> rows, MutableMatrix out) const {
+  GRBM_CHECK(out.cols() == conditions() && out.rows() == static_cast<Index>(rows.size()));
+  for (Index r = 0; r < out.rows(); ++r) {
+    const Index index = rows[static_cast<std::size_t>(r)];
+    CheckRows(index, 1);
+    const std::span<float> to = out.row(r);
+    if (condition_values_) std::ranges::copy(condition_values_->row(StoredRow(index)), to.begin());
+    const auto width = static_cast<std::size_t>(visible());
+    for (Index k = 0; k < history_; ++k) {
+      ReadStored(StoredRow(index) - history_ + k, to.subspan(static_cast<std::size_t>(k) * width, width));
+    }
+  }
+}
+
+Matrix Dataset::ReadConditions(std::span<const Index> rows) const {
+  Matrix out(static_cast<Index>(rows.size()), conditions());
+  ReadConditions(rows, out);
+  return out;
+}
+
 const Dataset::Names& Dataset::names() const {
   static const Names kNone;
   return names_ ? *names_ : kNone;
@@ -162,23 +226,22 @@ void Dataset::CheckRoom(MutableMatrix out) const {
 
 const void* Dataset::row(Index index) const {
   CheckRows(index, 1);
-  const Index stored = selection_ ? (*selection_)[static_cast<std::size_t>(index)] : index;
+  return Stored(StoredRow(index));
+}
+
+const void* Dataset::Stored(Index stored) const {
   const Index width = visible() * (is_8bit() ? 1 : Index{sizeof(float)});
   return static_cast<const char*>(storage().values) + stored * width;
 }
 
-namespace {
-
-void ReadRow(const Dataset& data, Index index, std::span<float> out) {
-  if (data.is_8bit()) {
-    const auto* values = static_cast<const std::uint8_t*>(data.row(index));
+void Dataset::ReadStored(Index stored, std::span<float> out) const {
+  if (is_8bit()) {
+    const auto* values = static_cast<const std::uint8_t*>(Stored(stored));
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(values[i]);
   } else {
-    std::memcpy(out.data(), data.row(index), out.size_bytes());
+    std::memcpy(out.data(), Stored(stored), out.size_bytes());
   }
 }
-
-}  // namespace
 
 void Dataset::Read(std::span<const Index> rows, MutableMatrix out) const {
   CheckRoom(out);
@@ -186,13 +249,17 @@ void Dataset::Read(std::span<const Index> rows, MutableMatrix out) const {
     throw DataError(
         fmt::format("{}: room for {} rows was given, and {} were asked for", source(), out.rows(), rows.size()));
   }
-  for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, rows[static_cast<std::size_t>(r)], out.row(r));
+  for (Index r = 0; r < out.rows(); ++r) {
+    const Index index = rows[static_cast<std::size_t>(r)];
+    CheckRows(index, 1);
+    ReadStored(StoredRow(index), out.row(r));
+  }
 }
 
 void Dataset::Read(Index first, MutableMatrix out) const {
   CheckRoom(out);
   CheckRows(first, out.rows());
-  for (Index r = 0; r < out.rows(); ++r) ReadRow(*this, first + r, out.row(r));
+  for (Index r = 0; r < out.rows(); ++r) ReadStored(StoredRow(first + r), out.row(r));
 }
 
 Matrix Dataset::Read(Index first, Index count) const {

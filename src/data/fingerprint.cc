@@ -14,6 +14,10 @@ std::uint64_t Fingerprint(const Dataset& data) {
   }
   const auto width = static_cast<std::size_t>(data.visible()) * (data.is_8bit() ? 1 : sizeof(float));
   for (Index r = 0; r < data.rows(); ++r) hash.Add({static_cast<const char*>(data.row(r)), width});
+  for (Index r = 0; r < data.rows() && data.conditions() > 0; ++r) {
+    const Matrix conditions = data.ReadConditions(std::span(&r, 1));
+    hash.Add({reinterpret_cast<const char*>(conditions.data()), conditions.values().size_bytes()});
+  }
   for (const double weight : data.weights()) hash.Add(std::bit_cast<std::uint64_t>(weight));
   return hash.value();
 }

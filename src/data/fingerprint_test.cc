@@ -36,6 +36,18 @@ TEST(FingerprintTest, WeightsAndGapsCount) {
   EXPECT_NE(Fingerprint(Dataset(gap, {}, "a", {}, false, {}, true)), Fingerprint(data));
 }
 
+TEST(FingerprintTest, ConditionsCount) {
+  const std::vector<std::size_t> last = {2};
+  const auto of = [&](float condition) {
+    return Fingerprint(Floats({1, 2, 3, 4, 5, condition}, 3).WithConditions(last));
+  };
+  EXPECT_EQ(of(6), of(6));
+  EXPECT_NE(of(6), of(7));
+  const auto of_history = [&](float first) { return Fingerprint(Floats({first, 2, 3, 4}, 1).WithHistory(1)); };
+  EXPECT_NE(of_history(1), of_history(9));
+  EXPECT_NE(of_history(1), Fingerprint(Floats({2, 3, 4}, 1)));
+}
+
 TEST(FingerprintTest, NamesLabelsAndTheWayToTheRowsDoNot) {
   const Dataset all = Floats({1, 2, 3, 4, 5, 6}, 2);
   const Dataset some = Floats({3, 4, 5, 6}, 2);

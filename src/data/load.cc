@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/bytes.h"
+#include "data/columns.h"
 #include "data/csv.h"
 #include "data/gzip.h"
 #include "data/hdf5.h"
@@ -106,6 +107,27 @@ void CheckFits(const char* name, const std::string& value, bool fits, const char
   throw ConfigError(fmt::format("data: {} = {}: {}: allowed for {}", name, value, path, allowed));
 }
 
+constexpr const char* kTakesConditions = "tables, NPY, NPZ and HDF5 files";
+
+void CheckNoConditions(const DataOptions& options) {
+  CheckFits("condition", options.condition, false, kTakesConditions, options.source);
+  if (options.history == 0) return;
+  throw ConfigError(fmt::format("data: history = {}: {}: allowed for the rows of one file, in the order of time",
+                                options.history, options.source));
+}
+
+// Data that are no images, with some of their columns as conditions.
+Dataset TakeConditions(const DataOptions& options, const Dataset& data) {
+  if (options.condition.empty()) return data;
+  if (data.shape().known()) {
+    throw ConfigError(fmt::format("data: condition = {}: {} holds images: allowed for tables and arrays of rows",
+                                  options.condition, options.source));
+  }
+  return data.WithConditions(ChooseColumns(options.condition, data.names().columns,
+                                           static_cast<std::size_t>(data.visible()),
+                                           options.source + ": data.condition"));
+}
+
 Dataset LoadFile(const DataOptions& options) {
   const std::string& path = options.source;
   const FileBytes file = MapFile(path);
@@ -116,17 +138,19 @@ Dataset LoadFile(const DataOptions& options) {
   CheckFits("label", options.label, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
   CheckFits("weight", options.weight, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
   CheckFits("key", options.key, npz || hdf5, "NPZ and HDF5 files", path);
+  CheckFits("condition", options.condition, table || npz || hdf5 || IsNpy(file.bytes), kTakesConditions, path);
   if (IsIdx(file.bytes) || IsGzip(file.bytes)) return ReadIdxWithLabels(path);
   const bool gaps = options.gaps == Gaps::kSample;
   const ArrayOptions array{.key = options.key, .label = options.label, .weight = options.weight, .gaps = gaps};
-  if (IsNpy(file.bytes)) return ReadNpyRows(file, path, gaps);
-  if (npz) return ReadNpzRows(path, array);
-  if (hdf5) return ReadHdf5Rows(path, array);
+  if (IsNpy(file.bytes)) return TakeConditions(options, ReadNpyRows(file, path, gaps));
+  if (npz) return TakeConditions(options, ReadNpzRows(path, array));
+  if (hdf5) return TakeConditions(options, ReadHdf5Rows(path, array));
   if (table) {
     return ParseCsv(file.bytes, path,
                     {.columns = options.columns,
                      .label = options.label,
                      .weight = options.weight,
+                     .condition = options.condition,
                      .missing = options.missing,
                      .gaps = gaps});
   }
@@ -155,10 +179,12 @@ std::optional<std::vector<Index>> ChosenRows(const DataOptions& options, Index r
                                     options.held_out, options.source));
     }
     const auto size = static_cast<Index>(std::llround(*share * static_cast<double>(rows)));
-    const std::vector<Index> held_out = RandomSubset(rows, std::clamp<Index>(size, 1, rows - 1), Seed(options));
-    if (options.split == "test") return held_out;
+    const Index count = std::clamp<Index>(size, 1, rows - 1);
     std::vector<Index> all(static_cast<std::size_t>(rows));
     std::iota(all.begin(), all.end(), Index{0});
+    const std::vector<Index> held_out = options.history > 0 ? std::vector<Index>(all.end() - count, all.end())
+                                                            : RandomSubset(rows, count, Seed(options));
+    if (options.split == "test") return held_out;
     std::ranges::set_difference(all, held_out, std::back_inserter(chosen.emplace()));
     rows = static_cast<Index>(chosen->size());
   }
@@ -177,6 +203,7 @@ Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgr
             options.source);
   CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
   CheckFits("key", options.key, false, "NPZ and HDF5 files", options.source);
+  CheckNoConditions(options);
   std::vector<std::string> names = ListImages(options.source);
   if (options.held_out.empty()) {
     names = SelectSplit(options.source, std::move(names), options.split);
@@ -198,6 +225,11 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
   if (IsDataName(options.source)) {
     CheckNothingHeldOut(options, "has held-out data of its own");
     CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
+    CheckNoConditions(options);
+  }
+  if (options.history > 0 && (transform || !options.condition.empty())) {
+    throw ConfigError(
+        fmt::format("data: history = {}: not with data.condition, data.crop or data.resize", options.history));
   }
   if (options.split == "test" && !options.held_out.empty() && !HeldOutShare(options)) {
     DataOptions other = options;  // the same of another file or folder
@@ -225,6 +257,7 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
     throw ConfigError(fmt::format(
         "data: crop, resize: {} has missing values: such images are taken as they are: allowed is 0", options.source));
   }
+  if (options.history > 0) data = data.WithHistory(Index{options.history});
   if (const auto chosen = ChosenRows(options, data.rows())) data = data.Select(*chosen);
   if (!transform) return data;
   std::vector<double> weights(data.weights().begin(), data.weights().end());

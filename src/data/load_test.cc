@@ -15,6 +15,8 @@
 #include "grbm/core/npz.h"
 #include "grbm/data/info.h"
 #include "grbm/data/options.h"
+#include "grbm/data/standardize.h"
+#include "support/errors.h"
 
 namespace grbm {
 namespace {
@@ -285,8 +287,9 @@ TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   DataOptions options;
   std::vector<std::string_view> names;
   for (const Field& field : options.Fields()) names.push_back(field.name);
-  EXPECT_THAT(names, ElementsAre("source", "columns", "label", "weight", "key", "missing", "gaps", "standardize",
-                                 "crop", "resize", "subset", "subset_seed", "split", "held_out", "noise"));
+  EXPECT_THAT(names,
+              ElementsAre("source", "columns", "label", "weight", "condition", "history", "key", "missing", "gaps",
+                          "standardize", "crop", "resize", "subset", "subset_seed", "split", "held_out", "noise"));
   AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
   EXPECT_EQ(options.standardize, Standardize::kPixel);
 }
@@ -332,6 +335,72 @@ TEST_F(HeldOut, AShareIsInOnePartOnly) {
   EXPECT_EQ(few.size(), 7u);
   EXPECT_TRUE(std::ranges::includes(train, few));
   EXPECT_EQ(Part("test", "0.001").size(), 1u);
+}
+
+// Of rows in the order of time it is the last ones, and every row has its own past, whatever part it is in.
+TEST_F(HeldOut, OfAHistoryItIsTheEnd) {
+  DataOptions options{.source = Path("a.csv"), .history = 2, .held_out = "0.25"};
+  const auto load = [&](const char* split) {
+    options.split = split;
+    return LoadDataset(options);
+  };
+  const Matrix all = LoadDataset({.source = Path("a.csv")}).ReadAll();
+  const Dataset train = load("train");
+  const Dataset test = load("test");
+  EXPECT_EQ(train.rows(), 36);
+  EXPECT_EQ(test.rows(), 12);
+  EXPECT_EQ(load("all").rows(), 48);
+  EXPECT_EQ(train.conditions(), 2);
+  const std::vector<Index> first = {0};
+  EXPECT_EQ(train.Read(0, 1)(0, 0), all(2, 0));
+  EXPECT_THAT(train.ReadConditions(first).values(), ElementsAre(all(0, 0), all(1, 0)));
+  EXPECT_EQ(test.Read(0, 1)(0, 0), all(38, 0));
+  EXPECT_THAT(test.ReadConditions(first).values(), ElementsAre(all(36, 0), all(37, 0)));
+  options.subset = 5;
+  const Dataset few = load("train");
+  for (Index r = 0; r < 5; ++r) {
+    const auto at = std::ranges::find(all.values(), few.Read(r, 1)(0, 0)) - all.values().begin();
+    EXPECT_THAT(few.ReadConditions(std::span(&r, 1)).values(), ElementsAre(all(at - 2, 0), all(at - 1, 0)));
+  }
+}
+
+TEST_F(HeldOut, ConditionsAreColumnsOfTablesAndArrays) {
+  const std::string table = Put("c.csv", "a,b,k,c\n1,2,x,3\n4,5,y,6\n");
+  const Dataset named = LoadDataset({.source = table, .label = "k", .condition = "c,a"});
+  const std::vector<Index> second = {1};
+  EXPECT_THAT(named.ReadAll().values(), ElementsAre(2, 5));
+  EXPECT_THAT(named.names().columns, ElementsAre("b"));
+  EXPECT_THAT(named.ReadConditions(second).values(), ElementsAre(6, 4));
+  EXPECT_THAT(named.labels(), ElementsAre(0, 1));
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  WriteNpz(Path("c.npz"), std::vector<Tensor>{MakeTensor("x", {2, 3}, values)});
+  const Dataset array = LoadDataset({.source = Path("c.npz"), .condition = "2"});
+  EXPECT_THAT(array.ReadAll().values(), ElementsAre(1, 3, 4, 6));
+  EXPECT_THAT(array.ReadConditions(second).values(), ElementsAre(5));
+  const Standardization one = ConditionStandardization(array, Standardize::kPixel, {});
+  EXPECT_THAT(one.mean, ElementsAre(3.5f));
+  EXPECT_THAT(one.deviation, ElementsAre(1.5f));
+  EXPECT_TRUE(ConditionStandardization(array, Standardize::kNone, {}).identity());
+}
+
+TEST_F(HeldOut, ConditionsThatCannotBeAreRefused) {
+  const std::string table = Put("c.csv", "a,b,c\n1,2,3\n4,5,6\n");
+  const auto refused = [](const DataOptions& options) { return testing::ErrorOf([&] { LoadDataset(options); }); };
+  EXPECT_THAT(refused({.source = table, .condition = "d"}), HasSubstr("c.csv: data.condition: no column 'd'"));
+  EXPECT_THAT(refused({.source = table, .columns = "a,b", .condition = "b"}),
+              HasSubstr("column 2 'b' is a condition, and among data.columns"));
+  EXPECT_THAT(refused({.source = table, .label = "b", .condition = "b"}),
+              HasSubstr("column 2 'b' is the label, and among data.condition"));
+  EXPECT_THAT(refused({.source = table, .condition = "1-3"}), HasSubstr("no column of numbers"));
+  EXPECT_THAT(refused({.source = table, .history = 2}), HasSubstr("2 rows, of which each needs 2 before it"));
+  EXPECT_THAT(refused({.source = table, .condition = "a", .history = 1}),
+              HasSubstr("history = 1: not with data.condition"));
+  EXPECT_THAT(refused({.source = "gmm-iso", .history = 1}), HasSubstr("allowed for the rows of one file"));
+  EXPECT_THAT(refused({.source = "gmm-iso", .condition = "1"}), HasSubstr("allowed for tables, NPY"));
+  const std::string gaps = Put("g.csv", "a,b\n1,\n4,5\n6,7\n");
+  EXPECT_THAT(refused({.source = gaps, .condition = "b"}), HasSubstr("line 2, column 2 'b': an empty cell"));
+  EXPECT_THAT(refused({.source = gaps, .condition = "b", .gaps = Gaps::kSample}), HasSubstr("has missing values"));
+  EXPECT_THAT(refused({.source = gaps, .history = 1, .gaps = Gaps::kSample}), HasSubstr("has missing values"));
 }
 
 TEST_F(HeldOut, MayBeOtherData) {

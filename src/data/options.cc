@@ -45,6 +45,18 @@ std::vector<Field> DataOptions::Fields() {
        "the data is then that of rows drawn in proportion to them; empty: all rows count the same",
        {},
        "weight"},
+      {"condition",
+       &condition,
+       "columns of a table or array that are given, and are no units of the model: they shift its biases; by name or "
+       "number "
+       "(from 1), as columns",
+       {},
+       "5,6"},
+      {"history",
+       &history,
+       "rows in the order of time: so many before each row are given with it, as conditions; 0: none",
+       {.min = 0, .max = 1e6},
+       "2"},
       {"key", &key, "NPZ, HDF5: which array; empty: the only one", {}, "X"},
       {"missing",
        &missing,

@@ -23,6 +23,17 @@ void Map(const Standardization& s, MutableMatrix values, Function function) {
   }
 }
 
+// A unit x of one standardisation is (x - shift) · scale in the other.
+struct Change {
+  double shift;
+  double scale;
+};
+Change ChangeOf(const Standardization& from, const Standardization& to, std::size_t i) {
+  const auto mean = [&](const Standardization& s) { return s.identity() ? 0.0 : double{s.mean[i]}; };
+  const auto deviation = [&](const Standardization& s) { return s.identity() ? 1.0 : double{s.deviation[i]}; };
+  return {(mean(to) - mean(from)) / deviation(from), deviation(from) / deviation(to)};
+}
+
 }  // namespace
 
 void Standardization::Apply(MutableMatrix values) const {
@@ -35,27 +46,47 @@ void Standardization::Invert(MutableMatrix values) const {
 
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to) {
   if (from == to) return model;
-  const auto mean = [](const Standardization& s, std::size_t i) { return s.identity() ? 0.0 : double{s.mean[i]}; };
-  const auto deviation = [](const Standardization& s, std::size_t i) {
-    return s.identity() ? 1.0 : double{s.deviation[i]};
-  };
   Parameters p = model.parameters();
   std::vector<double> b(p.b.begin(), p.b.end());
   double least = 1;  // of what variances are multiplied by
   for (std::size_t i = 0; i < static_cast<std::size_t>(model.gaussian_units()); ++i) {
-    const double shift = (mean(to, i) - mean(from, i)) / deviation(from, i);
-    const double scale = deviation(from, i) / deviation(to, i);
+    const auto [shift, scale] = ChangeOf(from, to, i);
     const std::span<float> weights = p.W.row(static_cast<Index>(i));
     for (std::size_t j = 0; j < weights.size(); ++j) {
       b[j] += double{weights[j]} * shift / double{model.variance()[i]};
       weights[j] = static_cast<float>(double{weights[j]} * scale);
     }
     p.mu[i] = static_cast<float>((double{p.mu[i]} - shift) * scale);
+    for (Index k = 0; k < model.conditions(); ++k) {
+      float& a = p.A(static_cast<Index>(i), k);
+      a = static_cast<float>(double{a} * scale);
+    }
     p.log_var[i] = static_cast<float>(double{p.log_var[i]} + 2 * std::log(scale));
     least = std::min(least, scale * scale);
   }
   for (std::size_t j = 0; j < b.size(); ++j) p.b[j] = static_cast<float>(b[j]);
   return Model(std::move(p), model.variance_floor() * least, model.label_units());
+}
+
+Model InConditionUnits(const Model& model, const Standardization& from, const Standardization& to) {
+  if (from == to) return model;
+  Parameters p = model.parameters();
+  // u = u'/scale + shift, in what is added to each bias.
+  const auto change = [&](Matrix& weights, std::vector<float>& biases) {
+    for (std::size_t j = 0; j < biases.size(); ++j) {
+      double bias = biases[j];
+      for (Index k = 0; k < weights.cols(); ++k) {
+        float& weight = weights(static_cast<Index>(j), k);
+        const auto [shift, scale] = ChangeOf(from, to, static_cast<std::size_t>(k));
+        bias += double{weight} * shift;
+        weight = static_cast<float>(double{weight} / scale);
+      }
+      biases[j] = static_cast<float>(bias);
+    }
+  };
+  change(p.A, p.mu);
+  change(p.B, p.b);
+  return Model(std::move(p), model.variance_floor());
 }
 
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "grbm/core/error.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/exact.h"
 #include "support/models.h"
 
@@ -78,6 +79,25 @@ TEST(Standardization, AModelInOtherUnitsHasTheSameLaw) {
     }
   }
   EXPECT_EQ(InUnits(model, kTwo, kTwo).parameters(), model.parameters());
+}
+
+TEST(Standardization, AModelInOtherUnitsOfItsConditionsHasTheSameLaw) {
+  const Model model = testing::ConditionedModel(2, 2, 3, 4);
+  const Standardization from = {{1, -2}, {0.5f, 3}};
+  for (const Standardization& to : {kTwo, Standardization()}) {
+    const Model after = InUnits(InConditionUnits(model, from, to), from, to);
+    Matrix x = testing::RandomVisible(20, 2, 8, 2.0);
+    Matrix y = x;
+    from.Apply(x);
+    to.Apply(y);
+    const double volume = to.identity() ? std::log(1.5) : std::log(1.5 / double{to.deviation[0] * to.deviation[1]});
+    for (Index r = 1; r < x.rows(); ++r) {
+      const auto density = [&](const Model& m, const Matrix& v) {  // of a row, with that before it as its conditions
+        return ExactModel(GivenConditions(m, v.row(r - 1))).LogDensity(testing::Doubles(v.row(r)));
+      };
+      EXPECT_NEAR(density(model, x) - volume, density(after, y), 1e-4) << r;
+    }
+  }
 }
 
 TEST(Standardization, ChecksNameThePlaceTheValueAndWhatIsAllowed) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "data/moments.h"
 
@@ -31,6 +32,23 @@ Standardization ComputeStandardization(const Dataset& data, Standardize kind) {
       result.mean[i] = static_cast<float>(pooled.mean);
       result.deviation[i] = Deviation(pooled.variance, pooled.min == pooled.max);
     }
+  }
+  return result;
+}
+
+Standardization ConditionStandardization(const Dataset& data, Standardize kind, const Standardization& of_values) {
+  if (kind == Standardize::kNone || data.conditions() == 0) return {};
+  if (data.history() == 0) {
+    std::vector<Index> rows(static_cast<std::size_t>(data.rows()));
+    std::iota(rows.begin(), rows.end(), Index{0});
+    const Dataset conditions(data.ReadConditions(rows), {}, data.source());
+    return ComputeStandardization(conditions.WithWeights({data.weights().begin(), data.weights().end()}),
+                                  Standardize::kPixel);
+  }
+  Standardization result;
+  for (Index k = 0; k < data.history(); ++k) {
+    result.mean.insert(result.mean.end(), of_values.mean.begin(), of_values.mean.end());
+    result.deviation.insert(result.deviation.end(), of_values.deviation.begin(), of_values.deviation.end());
   }
   return result;
 }

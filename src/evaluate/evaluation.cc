@@ -22,6 +22,10 @@ namespace {
 void CheckFits(const EvaluationRequest& request, const Dataset& data) {
   data.RequireNoGaps("evaluate");
   const Index visible = request.file.model.gaussian_units();
+  if (const Index conditions = request.file.model.conditions(); data.conditions() != conditions && !request.given) {
+    throw DataError(fmt::format("{}: {} conditions a row, but the model has {}: they must be as many", data.source(),
+                                data.conditions(), conditions));
+  }
   if (data.visible() == visible) return;
   const std::string other = request.given ? fmt::format("{} has {}", request.given->source(), visible)
                                           : fmt::format("the model has {} visible units", visible);
@@ -154,6 +158,18 @@ std::span<const Metric> Metrics() {
   return kMetrics;
 }
 
+namespace {
+
+// Why a metric cannot be had; empty where it can. Samples from noise are of no use without conditions.
+std::string WhyNot(const Metric& metric, const Evaluation& evaluation) {
+  if (evaluation.file().model.conditions() > 0 && metric.name != kLikelihoodMetric.name) {
+    return "the model has conditions: judge it by its likelihood";
+  }
+  return metric.why_not(evaluation);
+}
+
+}  // namespace
+
 std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std::string>& names) {
   std::vector<std::string_view> known;
   for (const Metric& metric : Metrics()) known.push_back(metric.name);
@@ -162,13 +178,13 @@ std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std
     if (found == known.end()) {
       throw ConfigError(fmt::format("metrics: unknown metric '{}'{}", name, DidYouMean(name, known)));
     }
-    const std::string reason = Metrics()[Size(found - known.begin())].why_not(evaluation);
+    const std::string reason = WhyNot(Metrics()[Size(found - known.begin())], evaluation);
     if (!reason.empty()) throw ConfigError(fmt::format("metrics: {}: {}", name, reason));
   }
   std::vector<MetricScores> results;
   for (const Metric& metric : Metrics()) {
     const bool asked = std::ranges::find(names, metric.name) != names.end();
-    if (names.empty() ? !metric.only_by_name && metric.why_not(evaluation).empty() : asked) {
+    if (names.empty() ? !metric.only_by_name && WhyNot(metric, evaluation).empty() : asked) {
       results.push_back({std::string(metric.name), metric.measure(evaluation)});
     }
   }

@@ -3,8 +3,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "evaluate/common.h"
 #include "evaluate/metrics.h"
 #include "grbm/evaluate/likelihood.h"
+#include "grbm/evaluate/samples.h"
+#include "grbm/evaluate/score.h"
+#include "grbm/model/energy.h"
 #include "grbm/model/quadrature.h"
 
 namespace grbm {
@@ -66,7 +70,78 @@ void AddData(std::vector<Score>& scores, Evaluation& evaluation, const std::stri
   }
 }
 
+// log Z given the conditions of each row: rows, which anneal where no exact answer is near, begin from the Gaussian of all.
+std::vector<PartitionFunction> PartitionsGiven(Evaluation& evaluation, const Matrix& values, const Matrix& conditions) {
+  const EvaluationRequest& request = evaluation.request();
+  std::vector<PartitionFunction> partitions(Size(values.rows()));
+  const auto partition = [&](Index r, ThreadPool& pool) {
+    partitions[Size(r)] =
+        ComputePartition(GivenConditions(evaluation.law(), conditions.row(r)), values,
+                         {request.chains, request.temperatures, request.seed, &evaluation.ranks()}, pool);
+  };
+  partition(0, evaluation.pool());
+  if (partitions[0].annealing) {
+    for (Index r = 1; r < values.rows(); ++r) {
+      if (evaluation.progress()) evaluation.progress()("rows", r, values.rows());
+      partition(r, evaluation.pool());
+    }
+  } else {
+    evaluation.pool().ParallelFor(values.rows() - 1, [&](Index r) {
+      ThreadPool one(1);
+      partition(r + 1, one);
+    });
+  }
+  return partitions;
+}
+
+// log p(v | u), on average over rows.                                                                    [math.md (84)]
+void AddGiven(std::vector<Score>& scores, Evaluation& evaluation, const std::string& part, const Dataset& data,
+              const Matrix& rows) {
+  const EvaluationRequest& request = evaluation.request();
+  const Matrix values = evaluation.InModelUnits(rows);
+  Matrix conditions = data.ReadConditions(SomeRows(data, request.rows, request.seed));
+  evaluation.file().conditions.Apply(conditions);
+  const std::vector<PartitionFunction> partitions = PartitionsGiven(evaluation, values, conditions);
+  std::vector<double> nats;
+  double squares = 0;  // of the errors of log Z
+  double low = 0;
+  double high = 0;
+  bool wide = false;
+  for (Index r = 0; r < values.rows(); ++r) {
+    const PartitionFunction& z = partitions[Size(r)];
+    const VisibleLaw law = GivenConditions(evaluation.law(), conditions.row(r));
+    const std::vector<double> v(values.row(r).begin(), values.row(r).end());
+    const double rest =
+        -MarginalEnergy(law.model, v) / law.temperature - LogJacobian(evaluation.file().standardization);
+    nats.push_back(rest - z.log_partition.value);
+    squares += z.log_partition.error * z.log_partition.error;
+    low += (rest - z.high()) / static_cast<double>(values.rows());
+    high += (rest - z.low()) / static_cast<double>(values.rows());
+    wide = wide || (z.annealing && z.annealing->wide);
+  }
+  Estimate mean = Mean(nats);
+  mean.error = std::hypot(mean.error, std::sqrt(squares) / static_cast<double>(values.rows()));
+  Score score{"nats_" + part, mean,
+              fmt::format("per row given its conditions, in the data's own units; {} rows; {}", values.rows(),
+                          MethodNote(partitions[0].method))};
+  if (wide) {
+    score.low = low - 2 * mean.error;
+    score.high = high + 2 * mean.error;
+    score.estimate = {};
+  }
+  scores.push_back(std::move(score));
+}
+
+std::vector<Score> MeasureGiven(Evaluation& evaluation) {
+  const EvaluationRequest& request = evaluation.request();
+  std::vector<Score> scores;
+  AddGiven(scores, evaluation, "training", request.data, evaluation.training());
+  if (request.held_out) AddGiven(scores, evaluation, "held_out", *request.held_out, evaluation.held_out());
+  return scores;
+}
+
 std::vector<Score> Measure(Evaluation& evaluation) {
+  if (evaluation.file().model.conditions() > 0) return MeasureGiven(evaluation);
   const EvaluationRequest& request = evaluation.request();
   const PartitionFunction z =
       ComputePartition(evaluation.law(), evaluation.InModelUnits(evaluation.training()),

@@ -8,6 +8,7 @@
 #include "evaluate/common.h"
 #include "grbm/core/error.h"
 #include "grbm/data/permutation.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/labels.h"
 
 namespace grbm {
@@ -29,13 +30,18 @@ class Bar : public Observer {
 
 }  // namespace
 
-Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
+std::vector<Index> SomeRows(const Dataset& data, Index limit, std::uint64_t seed) {
   const Permutation order(Stream(PartSeed(seed, Part::kSubset), Purpose::kSubset), 0,
                           static_cast<std::uint64_t>(data.rows()));
   std::vector<Index> rows;
   for (Index r = 0; r < std::min(limit, data.rows()); ++r) {
     rows.push_back(static_cast<Index>(order(static_cast<std::uint64_t>(r))));
   }
+  return rows;
+}
+
+Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed) {
+  const std::vector<Index> rows = SomeRows(data, limit, seed);
   Matrix out(static_cast<Index>(rows.size()), data.visible());
   data.Read(rows, out);
   return out;
@@ -109,6 +115,17 @@ Matrix Draw(const ModelFile& file, const SamplerOptions& options, Index count, s
 }
 
 }  // namespace
+
+Matrix DrawGiven(const ModelFile& file, const SamplerOptions& options, ConstMatrix conditions, std::uint64_t seed,
+                 ThreadPool& pool, std::uint32_t first, std::uint64_t frame) {
+  const Model units = WithConditionUnits(file.model);
+  Chains chains = NoiseChains(units, conditions, seed, pool, first, frame);
+  Sampler(units, options, pool, OnUnstable::kAllow)
+      .Run(chains, {.seed = seed, .first_step = frame * static_cast<std::uint64_t>(options.steps)});
+  Matrix states = FinalVisible(units, chains, options, pool);
+  AddShift(file.model, states, pool);
+  return WithoutConditions(file.model, states);
+}
 
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
                    const EvaluationProgress& progress, std::uint32_t first) {

@@ -8,6 +8,7 @@
 #include "grbm/core/error.h"
 #include "grbm/evaluate/likelihood.h"
 #include "grbm/evaluate/pseudo.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
 #include "grbm/model/quadrature.h"
@@ -53,6 +54,29 @@ RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardizatio
   return scores;
 }
 
+VisibleLaw GivenConditions(const VisibleLaw& law, std::span<const float> conditions) {
+  return {GivenConditions(law.model, conditions), law.temperature};
+}
+
+RowScores ScoreRowsGiven(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
+                         ConstMatrix conditions, ThreadPool& pool) {
+  std::vector<RowScores> of_rows(Size(rows.rows()));
+  pool.ParallelFor(rows.rows(), [&](Index r) {
+    ThreadPool one(1);
+    const VisibleLaw given = GivenConditions(law, conditions.row(r));
+    of_rows[Size(r)] = ScoreRows(given, standardization, rows.Rows(r, 1), ExactLogPartition(given), one);
+  });
+  RowScores scores;
+  for (const RowScores& row : of_rows) {
+    if (scores.empty()) {
+      scores = row;
+      continue;
+    }
+    for (std::size_t s = 0; s < row.size(); ++s) scores[s].second.push_back(row[s].second.front());
+  }
+  return scores;
+}
+
 std::optional<double> ExactLogPartition(const VisibleLaw& law) {
   if (law.model.visible() <= Quadrature::kMaxVisible) return Quadrature(law).log_partition();
   if (law.temperature == 1 && law.model.hidden() <= ExactModel::kMaxHidden) {
@@ -70,6 +94,15 @@ Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& poo
       deviations.row(r)[Size(i)] = static_cast<float>((double{rows.row(r)[Size(i)]} - given.mean) / given.deviation);
     }
   });
+  return deviations;
+}
+
+Matrix ColumnDeviationsGiven(const VisibleLaw& law, ConstMatrix rows, ConstMatrix conditions, ThreadPool& pool) {
+  Matrix deviations(rows.rows(), rows.cols());
+  for (Index r = 0; r < rows.rows(); ++r) {
+    const VisibleLaw given = GivenConditions(law, conditions.row(r));
+    CopyRows(ColumnDeviations(given, rows.Rows(r, 1), pool), deviations.view().Rows(r, 1));
+  }
   return deviations;
 }
 

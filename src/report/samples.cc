@@ -48,6 +48,8 @@ GridOptions ShownRange(const ModelFile& file, ConstMatrix rows) {
 
 bool HasPictures(const ModelFile& file) { return IsImage(file.image_shape) || file.model.gaussian_units() == 2; }
 
+bool ShowsSamples(const ModelFile& file) { return HasPictures(file) && file.model.conditions() == 0; }
+
 Picture DrawPicture(const ModelFile& file, ConstMatrix rows, const GridOptions* range) {
   GRBM_CHECK(HasPictures(file));
   if (!IsImage(file.image_shape)) return {".json", PointsText(rows)};

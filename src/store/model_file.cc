@@ -29,9 +29,9 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kFormat = "grbm-model";
 constexpr int kFormatVersion = 1;
 constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
-constexpr std::array<std::string_view, 10> kKeys = {"format",     "format_version", "grbm_version",    "variance_floor",
+constexpr std::array<std::string_view, 12> kKeys = {"format",     "format_version", "grbm_version",    "variance_floor",
                                                     "sampler",    "generate",       "standardization", "image_shape",
-                                                    "provenance", "classes"};
+                                                    "provenance", "classes",        "conditions",      "history"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
 std::size_t MaxStandardizationText(Index visible) {
@@ -114,6 +114,15 @@ std::vector<std::string> ClassesFromJson(const json& array, const std::string& w
   return classes;
 }
 
+Index HistoryFromText(const std::string& text, Index conditions, Index visible, const std::string& where) {
+  Index frames = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frames);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && frames >= 1 && conditions % visible == 0 && conditions / visible == frames) return frames;
+  throw DataError(
+      fmt::format("{}: {}: expected are as many rows as make the {} conditions", where, Quoted(text), conditions));
+}
+
 double VarianceFloorFromText(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -192,6 +201,14 @@ ModelFile FromTensors(const TensorFile& file) {
     result.standardization = StandardizationFromJson(ParseJson(text, MaxStandardizationText(visible), where), where);
     CheckStandardization(result.standardization, visible, source);
   });
+  const Index conditions = result.model.conditions();
+  with("conditions", [&](const std::string& text, const std::string& where) {
+    result.conditions = StandardizationFromJson(ParseJson(text, MaxStandardizationText(conditions), where), where);
+    CheckStandardization(result.conditions, conditions, where);
+  });
+  with("history", [&](const std::string& text, const std::string& where) {
+    result.history = HistoryFromText(text, conditions, visible, where);
+  });
   with("image_shape", [&](const std::string& text, const std::string& where) {
     result.image_shape = ImageShapeFromJson(ParseJson(text, kMaxText, where), where);
     CheckImageShape(result.image_shape, visible, source);
@@ -216,10 +233,12 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
     metadata["generate"] = DumpJson(OptionsToJson(generate.Fields()), source);
   }
   // A float is written as the double that it is, so it comes back bit for bit.
-  if (!file.standardization.identity()) {
-    metadata["standardization"] =
-        DumpJson({{"mean", file.standardization.mean}, {"deviation", file.standardization.deviation}}, source);
+  for (const auto& [key, map] :
+       {std::pair("standardization", &file.standardization), std::pair("conditions", &file.conditions)}) {
+    if (map->identity()) continue;
+    metadata[key] = DumpJson({{"mean", map->mean}, {"deviation", map->deviation}}, source);
   }
+  if (file.history > 0) metadata["history"] = std::to_string(file.history);
   if (file.image_shape.known()) metadata["image_shape"] = DumpJson(ImageShapeToJson(file.image_shape), source);
   if (!file.classes.empty()) metadata["classes"] = DumpJson(file.classes, source);
   if (!provenance.empty()) metadata["provenance"] = DumpJson(provenance, source + ": provenance");
@@ -239,6 +258,7 @@ TensorFile ToTensors(const ModelFile& file, const std::string& source) {
   GRBM_CHECK(static_cast<Index>(file.classes.size()) == file.model.label_units());
   CheckStandardization(file.standardization, file.model.gaussian_units(), source);
   CheckImageShape(file.image_shape, file.model.gaussian_units(), source);
+  CheckStandardization(file.conditions, file.model.conditions(), source);
   TensorFile tensors;
   tensors.source = source;
   AddParameters(file.model.parameters(), "", tensors);
@@ -294,8 +314,10 @@ ModelFile ImportNpz(const std::string& path) {
     }
     // The texts within are bounded again, each by its own limit.
     const Tensor* mu = FindTensor(tensors, "mu");
+    const Tensor* shift = FindTensor(tensors, "A");
     const Index visible = mu != nullptr ? static_cast<Index>(mu->bytes.size()) : 0;
-    const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible);
+    const Index conditions = shift != nullptr ? static_cast<Index>(shift->bytes.size()) : 0;
+    const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible) + MaxStandardizationText(conditions);
     tensors.metadata = StringsFromJson(ParseJson(found->bytes, limit, where), where);
     std::erase_if(tensors.tensors, [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
   }

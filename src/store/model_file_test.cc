@@ -12,6 +12,7 @@
 #include "grbm/core/file.h"
 #include "grbm/core/npz.h"
 #include "grbm/core/safetensors.h"
+#include "store/parameter_tensors.h"
 #include "support/errors.h"
 #include "support/models.h"
 
@@ -128,6 +129,32 @@ TEST_F(ModelFileTest, ClassesAreKeptAndGivenOneTheModelIsOneWithout) {
 }
 
 // How samples are drawn is not what the model is.
+TEST_F(ModelFileTest, ConditionsAreKeptWithTheirUnits) {
+  ModelFile file{testing::ConditionedModel(2, 4, 3, 5)};
+  file.conditions = {{1, 2, 3, 4}, {0.5f, 1, 2, 3}};
+  file.history = 2;
+  WriteModel(path_, file);
+  const auto expect = [&](const ModelFile& read) {
+    EXPECT_EQ(read.model.parameters(), file.model.parameters());
+    EXPECT_EQ(read.conditions, file.conditions);
+    EXPECT_EQ(read.history, 2);
+  };
+  expect(ReadModel(path_));
+  ExportNpz(path_, file);
+  expect(ImportNpz(path_));
+  const auto refusal = [&](const char* key, const std::string& text) {
+    TensorFile tensors;
+    AddParameters(file.model.parameters(), "", tensors);
+    tensors.metadata = {{"format", "grbm-model"}, {key, text}};
+    WriteTensors(path_, tensors);
+    return Refusal();
+  };
+  EXPECT_EQ(refusal("history", "3"), "metadata 'history': '3': expected are as many rows as make the 4 conditions");
+  EXPECT_THAT(refusal("history", "two"), HasSubstr("'two': expected"));
+  EXPECT_THAT(refusal("conditions", R"({"mean": [1], "deviation": [1]})"),
+              HasSubstr("mean has 1 elements: expected are 4"));
+}
+
 TEST_F(ModelFileTest, GenerationHasSettingsOfItsOwnAndLeavesTheLaw) {
   WriteModel(path_, Example());
   const ModelFile file = ReadModel(path_);
@@ -212,7 +239,12 @@ TEST_F(ModelFileTest, RefusesTensorsThatDoNotFit) {
   EXPECT_EQ(refusal({MakeTensor("W", {6}, v), b, mu, log_var}), "tensor 'W' has shape [6]: expected is [any, any]");
   EXPECT_THAT(refusal({MakeTensor("W", {0, 3}, {}), b, MakeTensor("mu", {0}, {}), MakeTensor("log_var", {0}, {})}),
               StartsWith("tensor 'W' has shape [0, 3]"));
-  EXPECT_EQ(refusal({w, b, mu, log_var, MakeTensor("c", {6}, v)}), "tensor 'c': a model has only W, b, mu, log_var");
+  EXPECT_EQ(refusal({w, b, mu, log_var, MakeTensor("c", {6}, v)}),
+            "tensor 'c': a model has only W, b, mu, log_var, A, B");
+  const Tensor shift = MakeTensor("A", {2, 1}, v.first(2));
+  EXPECT_EQ(refusal({w, b, mu, log_var, shift}), "tensor 'B' is missing: the file has 'W', 'b', 'mu', 'log_var', 'A'");
+  EXPECT_EQ(refusal({w, b, mu, log_var, shift, MakeTensor("B", {3, 2}, v)}),
+            "tensor 'B' has shape [3, 2]: expected is [3, 1]");
   const std::vector<float> bad = {0, std::numeric_limits<float>::quiet_NaN()};
   EXPECT_THAT(refusal({w, b, MakeTensor("mu", {2}, bad), log_var}), HasSubstr("mu[1] is nan"));
 }

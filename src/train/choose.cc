@@ -157,6 +157,14 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   } else {
     ChooseForTables(config, rows, loaded.visible(), reasons);
   }
+  if (loaded.conditions() > 0) {
+    config.train.start_temperature = 1;
+    reasons.erase("train.start_temperature");
+    if (config.train.algorithm == Algorithm::kPcd) {
+      config.train.algorithm = Algorithm::kCd;
+      reasons["train.algorithm"] = "chains of other conditions cannot go on";
+    }
+  }
   config.data.source = ResolveSource(config.data.source);
   chosen.toml = Toml(config, reasons, chosen.kind);
   return chosen;

@@ -42,6 +42,16 @@ TEST_F(Choose, ATableWithGapsIsLearnedFromByWhatIsKnown) {
   EXPECT_THAT(Chosen({.source = Put("b.csv", "1,2\n3,4\n")}).toml, Not(HasSubstr("gaps")));
 }
 
+TEST_F(Choose, WithConditionsChainsDoNotCool) {
+  const std::string path = Put("a.csv", "1,2\n3,4\n5,6\n");
+  for (const DataOptions& options :
+       {DataOptions{.source = path, .condition = "1"}, DataOptions{.source = path, .history = 2}}) {
+    const ChosenSettings chosen = Chosen(options);
+    EXPECT_EQ(chosen.config.train.start_temperature, 1);
+    EXPECT_THAT(chosen.toml, Not(HasSubstr("start_temperature")));
+  }
+}
+
 TEST_F(Choose, FewRowsAreAllTrainedOn) {
   EXPECT_EQ(Chosen({.source = Put("a.csv", "1,2\n3,4\n")}).config.data.held_out, "");
 }

@@ -17,6 +17,7 @@ DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
   if (config.train.unit_scale == UnitScale::kData) {
     statistics.units = UnitStatistics(data, statistics.standardization);
   }
+  statistics.conditions = ConditionStandardization(data, config.data.standardize, statistics.standardization);
   return statistics;
 }
 
@@ -66,6 +67,12 @@ void DataTrainer::CheckInit(const ModelFile& init) const {
         fmt::format("{}: rows of {} values, but the model to start from has {} visible units: as many are needed",
                     data_.source(), data_.visible(), init.model.gaussian_units()));
   }
+  if (init.model.conditions() != data_.conditions() || init.history != data_.history()) {
+    throw DataError(fmt::format(
+        "{}: {} conditions, of {} rows before, but the model to start from has {}, of {}: they must be as many: see "
+        "data.condition and data.history",
+        data_.source(), data_.conditions(), data_.history(), init.model.conditions(), init.history));
+  }
   if (init.classes != classes_) {
     throw DataError(fmt::format(
         "{}: {} classes, but the model to start from has {}: they must be the same, with the same names: see "
@@ -79,7 +86,8 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
   std::optional<Parameters> start;
   if (init) {
     CheckInit(*init);
-    start = InUnits(init->model, init->standardization, statistics_.standardization).parameters();
+    const Model model = InConditionUnits(init->model, init->conditions, statistics_.conditions);
+    start = InUnits(model, init->standardization, statistics_.standardization).parameters();
   }
   return {.model = config_.model,
           .sampler = config_.sampler,
@@ -94,7 +102,8 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .start = std::move(start),
           .ranks = ranks,
           .label_units = std::ssize(classes_),
-          .gaps = data_.has_gaps()};
+          .gaps = data_.has_gaps(),
+          .conditions = data_.conditions()};
 }
 
 void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
@@ -104,6 +113,11 @@ void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
   const MutableMatrix values(out.data(), out.rows(), data_.visible(), out.stride());
   data_.Read(rows, values);
   statistics_.standardization.Apply(values);
+  if (data_.conditions() > 0) {
+    const MutableMatrix conditions(out.data() + data_.visible(), out.rows(), data_.conditions(), out.stride());
+    data_.ReadConditions(rows, conditions);
+    statistics_.conditions.Apply(conditions);
+  }
   for (Index r = 0; r < out.rows() && !classes_.empty(); ++r) {
     SetLabel(trainer_.model(), out.row(r), labels_[static_cast<std::size_t>(rows[static_cast<std::size_t>(r)])]);
   }
@@ -120,7 +134,9 @@ ModelFile DataTrainer::File() const {
            {"seed", std::to_string(seed_)},
            {"updates", std::to_string(trainer_.updates())},
            {"config", ConfigText(config_)}},
-          classes_};
+          classes_,
+          statistics_.conditions,
+          data_.history()};
 }
 
 }  // namespace grbm

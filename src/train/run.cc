@@ -186,6 +186,10 @@ void Run::LoadHeldOutRows() {
   if (early && config_.model.labels) {
     throw ConfigError("train: stop_after: not with model.labels: held-out rows are measured without them: set it to 0");
   }
+  if (data_.conditions() > 0) {
+    throw ConfigError(fmt::format("{}: not with conditions (data.condition, data.history): set it to 0",
+                                  early ? "train: stop_after" : "evaluate: every_steps"));
+  }
   held_out_ = LoadHeldOut(config_.data, pool_);
   EvaluateOptions evaluate = config_.evaluate;
   if (curves && config_.model.labels) {
@@ -269,7 +273,7 @@ void Run::WriteDataPicture() const {
 // The same chains at every picture, so that they can be followed from one to the next.
 void Run::WritePicture(std::uint64_t update) const {
   const ModelFile file = data_trainer_.File();
-  if (!HasPictures(file)) return;
+  if (!ShowsSamples(file)) return;
   const Matrix samples = DrawShown(file, PictureRows(file), PartSeed(request_.seed, Part::kPictures), pool_);
   const Picture picture = DrawPicture(file, samples);
   WriteFileAtomically(fmt::format("{}/{:012}{}", PictureFolder(request_.folder), update, picture.ending),

@@ -149,6 +149,20 @@ class Ranks(ProgramTest):
                 written.append(out.read_bytes())
             self.assertEqual(set(written), {written[0]}, name)
 
+    def test_series_are_the_same_bytes(self):
+        table = self.folder / "series.csv"
+        table.write_text("".join(f"{k % 5},{k % 3}\n" for k in range(90)))
+        arguments = ["train", table, "--set", "data.history=2", "--set", "train.epochs=3", "--set", "model.hidden=20", "--quiet"]
+        alone = self.alone("run", *arguments)
+        self.assertEqual(self.on_ranks(3, "run3", *arguments), alone)
+        written = []
+        for ranks in (1, 2, 3):
+            out = self.folder / f"{ranks}.npy"
+            result = mpirun(ranks, "sample", self.folder / "run", "--given", table, "--frames", 4, "-n", 5, "--quiet", "-o", out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            written.append(out.read_bytes())
+        self.assertEqual(set(written), {written[0]})
+
     def test_more_ranks_than_samples(self):
         self.alone("run", *SHORT)
         for ranks in (1, 3):

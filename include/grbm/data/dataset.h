@@ -76,6 +76,20 @@ class Dataset {
   // and at least one is above 0.
   Dataset WithWeights(std::vector<double> weights) const;
 
+  // How many conditions each row has: values that are given with it, and are none of its own.
+  Index conditions() const { return condition_values_ ? condition_values_->cols() : history_ * visible(); }
+  // Whether they are rows before it, and how many of them.
+  Index history() const { return history_; }
+  // The same rows without these columns, which are conditions now. Throws DataError where no column is left, or where values
+  // are missing.
+  Dataset WithConditions(std::span<const std::size_t> columns) const;
+  // The rows that have as many before them, whose values are their conditions, the oldest first: of data in the order of time, of
+  // which nothing is selected yet. Throws DataError where there are none, or where values are missing.
+  Dataset WithHistory(Index frames) const;
+  // out: rows.size() × conditions, in their own units.
+  void ReadConditions(std::span<const Index> rows, MutableMatrix out) const;
+  Matrix ReadConditions(std::span<const Index> rows) const;
+
   const Names& names() const;
   // The same rows, with these names.
   Dataset WithNames(Names names) const;
@@ -98,12 +112,18 @@ class Dataset {
   // Throw DataError for rows that there are not, and for room of another width.
   void CheckRows(Index first, Index count) const;
   void CheckRoom(MutableMatrix out) const;
+  Index StoredRow(Index index) const { return selection_ ? (*selection_)[static_cast<std::size_t>(index)] : index; }
+  const void* Stored(Index stored) const;
+  // Of a stored row, as floats.
+  void ReadStored(Index stored, std::span<float> out) const;
 
   std::shared_ptr<const Storage> storage_;
   std::shared_ptr<const std::vector<int>> labels_;
   std::shared_ptr<const std::vector<double>> weights_;   // null: all the same
   std::shared_ptr<const std::vector<Index>> selection_;  // null: all
   std::shared_ptr<const Names> names_;                   // null: none
+  std::shared_ptr<const Matrix> condition_values_;       // of stored rows; null: none
+  Index history_ = 0;
 };
 
 }  // namespace grbm

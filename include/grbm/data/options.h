@@ -27,6 +27,8 @@ struct DataOptions {
   std::string columns = {};
   std::string label = {};
   std::string weight = {};
+  std::string condition = {};
+  std::int64_t history = 0;
   std::string key = {};
   std::string missing = "NA,N/A,NaN,nan,null,NULL,None,?";
   Gaps gaps = Gaps::kRefuse;
@@ -59,6 +61,8 @@ using LoadProgress = std::function<void(Index done, Index total)>;
 //            list_eval_partition.txt in it or beside it: "train", "valid", "test" or "all". Anything else has one part,
 //            "train" or "all", and with held_out a part "test": a share of the rows, which "train" is then without, or
 //            other data.
+//   condition, history   columns that are taken as conditions, or rows before each: of files that are no images, and of one
+//            file's rows in the order of time. Of these a held-out share is the last rows, not some at random.
 //   subset   so many rows, drawn at random without repetition by subset_seed, in the order of the data. Of a mixture
 //            and of strokes: the number of rows, 1000 where it is 0; subset_seed then seeds them.
 //   crop     of images, the centre of crop × crop pixels,

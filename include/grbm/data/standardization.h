@@ -25,6 +25,9 @@ struct Standardization {
 // both, brought back to the data's own units, is alike. Its floor is one that no variance is below.     [math.md (55)]
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to);
 
+// The same where conditions are measured by `to`, of one where they are measured by `from`.                [math.md (83)]
+Model InConditionUnits(const Model& model, const Standardization& from, const Standardization& to);
+
 // Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite elements, deviations >
 // 0.
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where);

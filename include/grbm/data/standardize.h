@@ -16,6 +16,10 @@ enum class Standardize { kChannel, kPixel, kNone };
 // deviation 1, so that it becomes 0. Never holds the data as floats; the same data give the same bits.
 Standardization ComputeStandardization(const Dataset& data, Standardize kind);
 
+// Of the conditions of data whose values have `of_values`: the same for rows before others, and of columns each its own, or the
+// identity for kNone.
+Standardization ConditionStandardization(const Dataset& data, Standardize kind, const Standardization& of_values);
+
 // The mean and deviation of each visible unit in the model's units; what is constant has the deviation 0.
 Standardization UnitStatistics(const Dataset& data, const Standardization& standardization);
 

@@ -28,6 +28,11 @@ Matrix InOwnUnits(const ModelFile& file, Matrix states);
 // What is shown of running chains: μ + W h or v, as options.final says (v where there is no h), in the data's own units.
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
+// Samples from noise given conditions, one of each row of them (chains × conditions, in the model's units), as options.final says,
+// in the model's units. `frame`: which of several that are drawn one after the other.
+Matrix DrawGiven(const ModelFile& file, const SamplerOptions& options, ConstMatrix conditions, std::uint64_t seed,
+                 ThreadPool& pool, std::uint32_t first = 0, std::uint64_t frame = 0);
+
 // How samples are drawn to be shown: file.generation(), with what its `final` stands for.
 SamplerOptions ShownSampler(const ModelFile& file);
 // The same, for samples that are judged. Of rows that are not images v itself is taken: the law of μ + W h is narrower than
@@ -44,7 +49,8 @@ Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, Threa
 Matrix DrawShown(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,
                  const EvaluationProgress& progress = {});
 
-// At most `limit` rows of data, in random order.
+// At most `limit` rows of data, in random order: which, and their values.
+std::vector<Index> SomeRows(const Dataset& data, Index limit, std::uint64_t seed);
 Matrix ReadSome(const Dataset& data, Index limit, std::uint64_t seed);
 
 // Data of the same law that the model was not trained on: the part "test" of the public data sets, and of others what

@@ -25,6 +25,12 @@ using RowScores = std::vector<std::pair<std::string, std::vector<double>>>;
 RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                     std::optional<double> log_partition, ThreadPool& pool);
 
+// The same of a law with conditions, each row given its own: rows × conditions, in the model's units.
+RowScores ScoreRowsGiven(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
+                         ConstMatrix conditions, ThreadPool& pool);
+// The law of a row given its conditions.                                                                  [math.md (80)]
+VisibleLaw GivenConditions(const VisibleLaw& law, std::span<const float> conditions);
+
 // log Z, where it is known exactly and soon: up to 2 visible or 20 hidden units.
 std::optional<double> ExactLogPartition(const VisibleLaw& law);
 
@@ -32,6 +38,7 @@ std::optional<double> ExactLogPartition(const VisibleLaw& law);
 // (v_i - E[v_i | v_-i]) / sd[v_i | v_-i], rows × visible. Exact but for the lattice, see ConditionalLogDensity.
 //                                                                                                      [math.md (62)]
 Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool);
+Matrix ColumnDeviationsGiven(const VisibleLaw& law, ConstMatrix rows, ConstMatrix conditions, ThreadPool& pool);
 
 // Effective couplings of visible units, visible × visible, symmetric, in the model's units.             [math.md (63)]
 struct EffectiveCouplings {

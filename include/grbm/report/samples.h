@@ -15,6 +15,8 @@ GridOptions ShownRange(const ModelFile& file, ConstMatrix rows);
 
 // Whether rows of this model can be seen: images, or points of the plane.
 bool HasPictures(const ModelFile& file);
+// And whether its samples are drawn from noise alone: without conditions.
+bool ShowsSamples(const ModelFile& file);
 
 // Rows in the data's own units: a PNG file of images, nearly square, or the points as JSON, [[x, y], ...]. Points that are
 // not finite are left out.

@@ -22,6 +22,8 @@ struct ModelFile {
   ImageShape image_shape = {};
   std::map<std::string, std::string> provenance = {};
   std::vector<std::string> classes = {};  // what each label unit of the model stands for
+  Standardization conditions = {};        // of the model's conditions
+  Index history = 0;                      // how many rows before a row are its conditions; 0: these are columns
 
   // The law that likelihoods and densities are of, whatever samples are drawn by.                      [math.md (54)]
   VisibleLaw law() const;
@@ -40,7 +42,7 @@ struct ModelFile {
   }
 };
 
-// A safetensors file with the tensors W (visible × hidden), b, mu, log_var; the rest is in its
+// A safetensors file with the tensors W (visible × hidden), b, mu, log_var, and of conditions A and B; the rest is in its
 // metadata. A file with only these tensors is a model with the default sampler and no
 // standardisation. Throws DataError with the file and the place where something is wrong.
 ModelFile ReadModel(const std::string& path);

@@ -20,6 +20,7 @@ namespace grbm {
 struct DataStatistics {
   Standardization standardization;
   Standardization units;  // see UnitStatistics; empty unless train.unit_scale asks for it
+  Standardization conditions = {};
 
   bool operator==(const DataStatistics&) const = default;
 };
