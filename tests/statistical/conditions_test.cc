@@ -17,7 +17,7 @@ using testing::ConditionedModel;
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
-// Conditions of which there are few, and rows of each.
+// Conditions of which there are few, and rows of each; not of the law N(0, 1) that noise has.
 struct Data {
   std::vector<std::vector<float>> conditions;
   std::vector<Matrix> values;  // of each
@@ -27,7 +27,7 @@ Data DrawData(const Model& truth) {
   constexpr Index kEach = 25;
   Data data;
   for (const float a : {-1.2f, -0.4f, 0.4f, 1.2f}) {
-    for (const float b : {-1.0f, 1.0f}) data.conditions.push_back({a, b});
+    for (const float b : {0.5f, 2.5f}) data.conditions.push_back({a, b});
   }
   data.rows = Matrix(kEach * std::ssize(data.conditions), truth.visible() + truth.conditions());
   for (std::size_t k = 0; k < data.conditions.size(); ++k) {
