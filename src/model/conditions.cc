@@ -10,10 +10,30 @@ namespace {
 
 std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
 
+constexpr std::size_t kTogether = 8;  // elements that instructions can take together
+
 double Dot(std::span<const float> a, std::span<const float> b) {
+  double sums[kTogether] = {};
+  std::size_t k = 0;
+  for (; k + kTogether <= a.size(); k += kTogether) {
+    for (std::size_t s = 0; s < kTogether; ++s) sums[s] += double{a[k + s]} * double{b[k + s]};
+  }
   double sum = 0;
-  for (std::size_t k = 0; k < a.size(); ++k) sum += double{a[k]} * double{b[k]};
+  for (const double each : sums) sum += each;
+  for (; k < a.size(); ++k) sum += double{a[k]} * double{b[k]};
   return sum;
+}
+
+// to += factor · x
+template <typename T>
+void AddScaled(T factor, std::span<const float> x, std::span<T> to) {
+  std::size_t k = 0;
+  for (; k + kTogether <= x.size(); k += kTogether) {
+    T sums[kTogether];
+    for (std::size_t s = 0; s < kTogether; ++s) sums[s] = to[k + s] + factor * T{x[k + s]};
+    for (std::size_t s = 0; s < kTogether; ++s) to[k + s] = sums[s];
+  }
+  for (; k < x.size(); ++k) to[k] += factor * T{x[k]};
 }
 
 // v + sign · A u of every row.
@@ -60,8 +80,7 @@ Model WithConditionUnits(const Model& model) {
     for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = model.B()(static_cast<Index>(j), k);
     for (Index i = 0; i < visible; ++i) {
       const double scaled = double{model.A()(i, k)} * double{model.inverse_variance()[Size(i)]};
-      const std::span<const float> row = model.W().row(i);
-      for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += double{row[j]} * scaled;
+      AddScaled(scaled, model.W().row(i), std::span(sums));
     }
     std::ranges::transform(sums, weights.begin(), [](double sum) { return static_cast<float>(sum); });
   }
@@ -106,7 +125,7 @@ Parameters GradientGivenConditions(const Model& model, const Parameters& of_unit
       const double a = model.A()(i, k);
       gradient.A(i, k) = static_cast<float>(shift[Size(i * conditions + k)] + of_shift);
       of_variance -= a * of_shift;
-      for (std::size_t j = 0; j < row.size(); ++j) row[j] += static_cast<float>(a * scale * double{of_weights[j]});
+      AddScaled(static_cast<float>(a * scale), of_weights, row);
     }
     gradient.log_var[Size(i)] = static_cast<float>(of_variance);
   });
