@@ -326,16 +326,16 @@ class Runner {
     return static_cast<std::uint64_t>(search_.options.seed) + static_cast<std::uint64_t>(task.seed);
   }
 
-  // result.json is that of the last rung so far.
+  // result.json is that of the last rung so far. The rung's own comes after it: what it has is never done again, whatever
+  // ends the process between the two.
   void Keep(const CellResult& result, const std::string& folder) const {
     const std::string path = RungResultPath(plan_, folder, rung_);
-    if (path != ResultPath(folder)) MakeFolder(folder + "/rungs");
-    WriteResultFile(path, result);
-    const bool last = rung_ + 1 == plan_.rungs.size();
-    if (path == ResultPath(folder) || (!last && Exists(RungResultPath(plan_, folder, rung_ + 1)))) {
-      return;
+    if (path != ResultPath(folder)) {
+      const bool last = rung_ + 1 == plan_.rungs.size();
+      MakeFolder(folder + "/rungs");
+      if (last || !Exists(RungResultPath(plan_, folder, rung_ + 1))) WriteResultFile(ResultPath(folder), result);
     }
-    WriteResultFile(ResultPath(folder), result);
+    WriteResultFile(path, result);
   }
 
   // The metrics that a result lacks, or has of other numbers of samples.
