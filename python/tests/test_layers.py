@@ -29,7 +29,7 @@ def test_models_are_their_equations():
 def test_files_are_the_programs(program, tmp_path):
     model = grbm.Model.initial(4, 3, seed=2).with_sampler(steps=7)
     model.save(str(tmp_path / "a.safetensors"))
-    assert program("info", tmp_path / "a.safetensors")["sampler.steps"] == "7"
+    assert program("info", tmp_path / "a.safetensors")["sampler.steps"] == 7
     program("convert", tmp_path / "a.safetensors", tmp_path / "b.npz")
     assert grbm.Model.load(str(tmp_path / "b.npz")) == model
 
