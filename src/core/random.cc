@@ -47,12 +47,12 @@ PhiloxWords Stream::Words(std::uint64_t step, std::uint32_t chain, std::uint32_t
 
 namespace {
 
-struct Place {
+struct WordAddress {
   std::uint32_t counter;
   std::size_t word;
 };
 
-Place Locate(Index unit) {
+WordAddress Locate(Index unit) {
   return {static_cast<std::uint32_t>(unit / Stream::kTile * Stream::kLanes + unit % Stream::kLanes),
           static_cast<std::size_t>(unit % Stream::kTile / Stream::kLanes)};
 }
@@ -60,16 +60,16 @@ Place Locate(Index unit) {
 }  // namespace
 
 float Stream::Uniform(std::uint64_t step, std::uint32_t chain, Index unit) const {
-  const Place place = Locate(unit);
-  return UniformFloat(Words(step, chain, place.counter)[place.word]);
+  const WordAddress address = Locate(unit);
+  return UniformFloat(Words(step, chain, address.counter)[address.word]);
 }
 
 float Stream::Normal(std::uint64_t step, std::uint32_t chain, Index unit) const {
-  const Place place = Locate(unit);
-  const PhiloxWords words = Words(step, chain, place.counter);
-  const std::size_t pair = place.word / 2 * 2;
+  const WordAddress address = Locate(unit);
+  const PhiloxWords words = Words(step, chain, address.counter);
+  const std::size_t pair = address.word / 2 * 2;
   const auto [first, second] = NormalPair(words[pair], words[pair + 1]);
-  return place.word == pair ? first : second;
+  return address.word == pair ? first : second;
 }
 
 double Stream::BitUniform(std::uint64_t step, std::uint32_t chain, Index unit) const {

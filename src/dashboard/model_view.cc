@@ -43,7 +43,7 @@ void Put(json& object, const Picture& picture) {
 }
 
 // Labels have none.
-std::span<const float> Variances(const Model& model) { return model.variance().first(Size(model.gaussian_units())); }
+std::span<const float> Variances(const Model& model) { return model.variance().first(ToSize(model.gaussian_units())); }
 
 // How many variances lie in each bin of log10 σ²; all bins are of one grid, so that runs can be compared.
 json VarianceBins(const Model& model) {
@@ -78,7 +78,7 @@ json Filters(const ModelFile& file) {
     Matrix ends(count + 1, 2);
     for (Index i = 0; i < 2; ++i) {
       for (Index j = 0; j <= count; ++j) {
-        ends(j, i) = file.model.mu()[Size(i)] + (j > 0 ? file.model.W().row(i)[Size(j - 1)] : 0);
+        ends(j, i) = file.model.mu()[ToSize(i)] + (j > 0 ? file.model.W().row(i)[ToSize(j - 1)] : 0);
       }
     }
     file.standardization.Invert(ends);
@@ -130,7 +130,7 @@ json DescribeChain(const ModelFile& file, std::uint64_t seed, ThreadPool& pool, 
   if (!ShowsSamples(file)) return json::array();
   SamplerOptions options = ShownSampler(file);
   options.steps = std::min(options.steps, kMaxShownSteps);
-  const std::uint64_t part = PartSeed(seed, Part::kPictures);
+  const std::uint64_t part = EvaluationSeed(seed, EvaluationStream::kPictures);
   Chains chains = NoiseChains(file.model, Count(file, kChainImages), part, pool);
   ChainFrames frames(file, options, pool, progress);
   Matrix noise = chains.visible;

@@ -119,7 +119,7 @@ class FolderReader {
     const auto count = static_cast<Index>(names_.size());
     std::atomic<bool> fits = true;
     const auto place = [&](const DecodedImage& image, Index i) {
-      if (!Place(image, i, values.data() + shape_.size() * i)) fits = false;
+      if (!CopyInto(image, i, values.data() + shape_.size() * i)) fits = false;
     };
     place(first_, 0);
     for (Index done = 1; done < count && fits;) {
@@ -137,7 +137,7 @@ class FolderReader {
   DecodedImage Decode(Index i) const { return DecodeImage(MapFile(Path(i)).bytes, Path(i)); }
 
   template <typename Value>
-  bool Place(const DecodedImage& image, Index i, Value* out) const {
+  bool CopyInto(const DecodedImage& image, Index i, Value* out) const {
     const ImageShape found = TransformedShape(image.shape, crop_, resize_, Path(i));
     if (found != shape_) {
       throw DataError(fmt::format("{}: {}: expected are {}, as the first image {} has{}", Path(i), SizeText(found),

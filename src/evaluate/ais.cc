@@ -45,7 +45,7 @@ class Walk {
  public:
   Walk(const Model& model, const PackedWeights& weights, const GaussianBase& base, ConstMatrix start,
        std::uint32_t first_chain, std::uint64_t seed)
-      : log_weights(Size(start.rows())),
+      : log_weights(ToSize(start.rows())),
         model_(model),
         weights_(weights),
         base_(base),
@@ -62,10 +62,10 @@ class Walk {
 
   // Rung k of the schedule: a move, unless the chains have just started, and the weight.
   void Climb(std::span<const double> schedule, Index k) {
-    const double beta = schedule[Size(k)];
+    const double beta = schedule[ToSize(k)];
     if (k > 0) Move(beta, static_cast<std::uint64_t>(k));  // the start is a sample of the first law
     UpdateLogits();
-    Reweight(beta, schedule[Size(k + 1)]);
+    Reweight(beta, schedule[ToSize(k + 1)]);
   }
 
   std::vector<double> log_weights;
@@ -87,12 +87,12 @@ class Walk {
       double square = 0;
       for (Index i = 0; i < model_.visible(); ++i) {
         const double v = visible_.view()(r, i);
-        const double in_model = v - double{model_.mu()[Size(i)]};
-        const double in_base = v - double{base_.mean[Size(i)]};
-        square += in_model * in_model * double{model_.inverse_variance()[Size(i)]} -
-                  in_base * in_base * double{base_.inverse_variance[Size(i)]};
+        const double in_model = v - double{model_.mu()[ToSize(i)]};
+        const double in_base = v - double{base_.mean[ToSize(i)]};
+        square += in_model * in_model * double{model_.inverse_variance()[ToSize(i)]} -
+                  in_base * in_base * double{base_.inverse_variance[ToSize(i)]};
       }
-      log_weights[Size(r)] += softplus_to[Size(r)] - softplus_from[Size(r)] - (to - from) * square / 2;
+      log_weights[ToSize(r)] += softplus_to[ToSize(r)] - softplus_from[ToSize(r)] - (to - from) * square / 2;
     }
   }
 
@@ -111,7 +111,7 @@ class Walk {
     const DrawPlace draw_visible{visible_stream_, step, first_chain_};
     PanelRow noise(model_.visible());
     for (Index r = 0; r < all_.count; ++r) {
-      kernels::DrawNormals(draw_visible, r, {noise.data(), Size(model_.visible())});
+      kernels::DrawNormals(draw_visible, r, {noise.data(), ToSize(model_.visible())});
       for (Index p = 0; p < visible_.view().panels(); ++p) {
         float* const v = visible_.view().line(p, r);
         const float* const product = product_.view().line(p, r);
@@ -174,8 +174,8 @@ GaussianBase FitBase(const Model& model, ConstMatrix data) {
   if (data.rows() == 0) throw DataError("data: no rows: annealing needs at least one to start from");
   GaussianBase base;
   const auto n = static_cast<double>(data.rows());
-  std::vector<double> sum(Size(data.cols()));
-  std::vector<double> squares(Size(data.cols()));
+  std::vector<double> sum(ToSize(data.cols()));
+  std::vector<double> squares(ToSize(data.cols()));
   for (Index r = 0; r < data.rows(); ++r) {
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += double{data.row(r)[i]} / n;
   }
@@ -208,7 +208,7 @@ std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& b
   for (Index done = 0; done < rungs;) {
     const Index end = std::min(rungs, done + kRungsAtOnce);
     pool.ParallelFor(static_cast<Index>(walks.size()), [&](Index w) {
-      for (Index k = done; k < end; ++k) walks[Size(w)].Climb(schedule, k);
+      for (Index k = done; k < end; ++k) walks[ToSize(w)].Climb(schedule, k);
     });
     done = end;
     if (progress) progress(schedule.front() < schedule.back() ? "annealing" : "annealing back", done, rungs);
@@ -231,7 +231,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
     schedule.push_back(static_cast<double>(k) / static_cast<double>(options.temperatures));
   }
   const double base_log = base.LogPartition(model.hidden());
-  const std::uint64_t seed = PartSeed(options.seed, Part::kAnneal);
+  const std::uint64_t seed = EvaluationSeed(options.seed, EvaluationStream::kAnneal);
   const auto walk = [&](ConstMatrix start, std::uint64_t walk_seed) {
     Ranks& ranks = options.ranks != nullptr ? *options.ranks : OneRank();
     const BasicMatrix<double> all = RowsTogether<double>(ranks, start.rows(), 1, [&](Index first, Index count) {
@@ -245,7 +245,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
   };
   const std::vector<double> weights = walk(DrawBase(base, options.chains, seed, pool), seed);
   std::ranges::reverse(schedule);
-  const std::vector<double> back = walk(samples, PartSeed(options.seed, Part::kAnnealBack));
+  const std::vector<double> back = walk(samples, EvaluationSeed(options.seed, EvaluationStream::kAnnealBack));
 
   AisResult result;
   result.log_partition = LogMeanExp(weights);

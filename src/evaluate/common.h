@@ -8,11 +8,9 @@
 
 namespace grbm {
 
-inline std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 // Each part of an evaluation draws from streams of its own, and so never from those of training or of another part.
 // The numbers are part of the results: never renumber, only add.
-enum class Part : std::uint32_t {
+enum class EvaluationStream : std::uint32_t {
   kAnneal = 1,
   kAnnealBack = 2,
   kModelSamples = 3,
@@ -26,8 +24,8 @@ enum class Part : std::uint32_t {
   kReference = 11,
   kPictures = 12,
 };
-inline std::uint64_t PartSeed(std::uint64_t seed, Part part) {
-  const PhiloxWords words = Stream(seed, Purpose::kEvaluate).Words(0, static_cast<std::uint32_t>(part), 0);
+inline std::uint64_t EvaluationSeed(std::uint64_t seed, EvaluationStream stream) {
+  const PhiloxWords words = Stream(seed, Purpose::kEvaluate).Words(0, static_cast<std::uint32_t>(stream), 0);
   return std::uint64_t{words[0]} << 32 | words[1];
 }
 

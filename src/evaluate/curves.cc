@@ -106,7 +106,7 @@ std::vector<std::pair<std::string, double>> Curves::Measure(const ModelFile& fil
         const Quadrature density(law);
         estimate = {KlDivergence(*mixture_, DensityInOwnUnits(density, file.standardization)), 0};
       } else {
-        const Matrix samples = DrawSamples(file, samples_, PartSeed(seed_, Part::kSamples), pool_);
+        const Matrix samples = DrawSamples(file, samples_, EvaluationSeed(seed_, EvaluationStream::kSamples), pool_);
         estimate = QuickDistances(features_, (*quick_)(samples, pool_)).frechet;
       }
     } catch (

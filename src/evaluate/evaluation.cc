@@ -81,7 +81,7 @@ const Matrix& Evaluation::samples() {
     ClipToData(file(), *samples_);
   } else if (!samples_) {
     samples_ = RowsTogether(ranks(), request_.samples, request_.data.visible(), [&](Index first, Index count) {
-      return DrawSamples(file(), count, PartSeed(request_.seed, Part::kSamples), pool_, progress_,
+      return DrawSamples(file(), count, EvaluationSeed(request_.seed, EvaluationStream::kSamples), pool_, progress_,
                          static_cast<std::uint32_t>(first));
     });
     CheckFinite(file(), *samples_, "samples");
@@ -128,8 +128,9 @@ const FidResult& Evaluation::inception() {
   if (!inception_) {
     const FidOptions options = {
         .tap = request_.tap, .samples = request_.samples, .reference = std::min(request_.rows, request_.data.rows())};
-    const ImageSource images = request_.given ? DataImages(*request_.given)
-                                              : ModelImages(file(), PartSeed(request_.seed, Part::kSamples), pool_);
+    const ImageSource images =
+        request_.given ? DataImages(*request_.given)
+                       : ModelImages(file(), EvaluationSeed(request_.seed, EvaluationStream::kSamples), pool_);
     inception_ = ComputeFid(Inception::Load(request_.inception), images, request_.data, options, request_.cache_dir,
                             pool_, progress_, ranks());
   }
@@ -178,7 +179,7 @@ std::vector<MetricScores> Evaluate(Evaluation& evaluation, const std::vector<std
     if (found == known.end()) {
       throw ConfigError(fmt::format("metrics: unknown metric '{}'{}", name, DidYouMean(name, known)));
     }
-    const std::string reason = WhyNot(Metrics()[Size(found - known.begin())], evaluation);
+    const std::string reason = WhyNot(Metrics()[ToSize(found - known.begin())], evaluation);
     if (!reason.empty()) throw ConfigError(fmt::format("metrics: {}: {}", name, reason));
   }
   std::vector<MetricScores> results;

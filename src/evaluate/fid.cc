@@ -100,7 +100,7 @@ class FeatureStream {
 
 // The rows of the data that are the reference, in a fixed random order.
 Dataset ReferenceRows(const Dataset& data, Index count) {
-  const Permutation order(Stream(PartSeed(1, Part::kReference), Purpose::kEvaluate), 0,
+  const Permutation order(Stream(EvaluationSeed(1, EvaluationStream::kReference), Purpose::kEvaluate), 0,
                           static_cast<std::uint64_t>(data.rows()));
   std::vector<Index> rows(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<Index>(order(i));

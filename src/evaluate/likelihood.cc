@@ -30,7 +30,7 @@ struct ModelSamples {
 
 ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                        const EvaluationProgress& progress) {
-  const std::uint64_t seed = PartSeed(options.seed, Part::kModelSamples);
+  const std::uint64_t seed = EvaluationSeed(options.seed, EvaluationStream::kModelSamples);
   const Matrix start = NoiseAndData(model, data, options.chains, seed, pool);
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
@@ -50,7 +50,7 @@ ModelSamples RunChains(const Model& model, ConstMatrix data, const AisOptions& o
 
 // E[log p(v_i | h) | v] of one row, for one unit.                                                      [math.md (39)]
 double ExpectedLogDensity(const Model& model, std::span<const float> v, std::span<const float> probabilities, Index i) {
-  const auto at = Size(i);
+  const auto at = ToSize(i);
   double mean = double{v[at]} - double{model.mu()[at]};
   double variance = 0;
   const std::span<const float> w = model.W().row(i);
@@ -68,7 +68,7 @@ std::vector<Index> DegenerateUnits(const Model& model, ConstMatrix data) {
   for (Index i = 0; i < data.cols(); ++i) {
     bool constant = true;
     for (Index r = 1; r < data.rows() && constant; ++r) constant = data(r, i) == data(0, i);
-    if (constant || double{model.variance()[Size(i)]} <= 1.001 * model.variance_floor()) units.push_back(i);
+    if (constant || double{model.variance()[ToSize(i)]} <= 1.001 * model.variance_floor()) units.push_back(i);
   }
   return units;
 }
@@ -135,7 +135,7 @@ DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& s
   if (data.rows() < 2) throw DataError("data: a mean likelihood needs at least two rows");
   const Model& model = law.model;
   const std::vector<Index> degenerate = law.temperature == 1 ? DegenerateUnits(model, data) : std::vector<Index>();
-  const Stream noise(PartSeed(seed, Part::kDequantize), Purpose::kInitialVisible);
+  const Stream noise(EvaluationSeed(seed, EvaluationStream::kDequantize), Purpose::kInitialVisible);
   std::vector<double> nats;
   double degenerate_sum = 0;
   for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
@@ -152,9 +152,9 @@ DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& s
     AddLogLikelihoods(law, standardization, block, log_partition, pool, nats);
     if (degenerate.empty()) continue;
     const Matrix p = HiddenProbabilities(model, block, pool);
-    std::vector<double> sums(Size(block.rows()));
+    std::vector<double> sums(ToSize(block.rows()));
     pool.ParallelFor(block.rows(), [&](Index r) {
-      for (const Index i : degenerate) sums[Size(r)] += ExpectedLogDensity(model, block.row(r), p.row(r), i);
+      for (const Index i : degenerate) sums[ToSize(r)] += ExpectedLogDensity(model, block.row(r), p.row(r), i);
     });
     for (const double s : sums) degenerate_sum += s;
   }
@@ -163,7 +163,7 @@ DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& s
   result.degenerate_units = static_cast<Index>(degenerate.size());
   result.degenerate_nats = degenerate_sum / static_cast<double>(data.rows());
   if (!standardization.identity()) {
-    for (const Index i : degenerate) result.degenerate_nats -= std::log(double{standardization.deviation[Size(i)]});
+    for (const Index i : degenerate) result.degenerate_nats -= std::log(double{standardization.deviation[ToSize(i)]});
   }
   return result;
 }

@@ -21,7 +21,7 @@ std::vector<std::size_t> FrameOf(const ImageShape& shape) {
     const Index x = i / shape.channels % shape.width;
     const Index edge = std::min({y, x, shape.height - 1 - y, shape.width - 1 - x});
     if (edge >= kFrame) continue;
-    frame.push_back(Size(i));
+    frame.push_back(ToSize(i));
   }
   return frame;
 }

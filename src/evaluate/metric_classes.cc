@@ -35,7 +35,7 @@ Judged Judge(const Classifier& classifier, ConstMatrix rows, ThreadPool& pool) {
     const std::span<const float> p = judgement.probabilities.view().row(i);
     const auto best = std::ranges::max_element(p);
     out.sure += *best > kSure;
-    ++out.classes[Size(best - p.begin())];
+    ++out.classes[ToSize(best - p.begin())];
   }
   return out;
 }

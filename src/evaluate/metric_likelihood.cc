@@ -73,9 +73,9 @@ void AddData(std::vector<Score>& scores, Evaluation& evaluation, const std::stri
 // log Z given the conditions of each row: rows, which anneal where no exact answer is near, begin from the Gaussian of all.
 std::vector<PartitionFunction> PartitionsGiven(Evaluation& evaluation, const Matrix& values, const Matrix& conditions) {
   const EvaluationRequest& request = evaluation.request();
-  std::vector<PartitionFunction> partitions(Size(values.rows()));
+  std::vector<PartitionFunction> partitions(ToSize(values.rows()));
   const auto partition = [&](Index r, ThreadPool& pool) {
-    partitions[Size(r)] =
+    partitions[ToSize(r)] =
         ComputePartition(GivenConditions(evaluation.law(), conditions.row(r)), values,
                          {request.chains, request.temperatures, request.seed, &evaluation.ranks()}, pool);
   };
@@ -108,7 +108,7 @@ void AddGiven(std::vector<Score>& scores, Evaluation& evaluation, const std::str
   double high = 0;
   bool wide = false;
   for (Index r = 0; r < values.rows(); ++r) {
-    const PartitionFunction& z = partitions[Size(r)];
+    const PartitionFunction& z = partitions[ToSize(r)];
     const VisibleLaw law = GivenConditions(evaluation.law(), conditions.row(r));
     const std::vector<double> v(values.row(r).begin(), values.row(r).end());
     const double rest =

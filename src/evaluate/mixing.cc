@@ -48,7 +48,7 @@ class StepsObserver : public Observer {
 
 Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOptions& options, ThreadPool& pool,
                      const EvaluationProgress& progress) {
-  const std::uint64_t seed = PartSeed(options.seed, Part::kMixing);
+  const std::uint64_t seed = EvaluationSeed(options.seed, EvaluationStream::kMixing);
   const Matrix start = NoiseAndData(file.model, data, options.chains, seed, pool);
   Chains chains = ChainsFrom(file.model, start, seed, pool);
   SamplerOptions sampler = file.generation();
@@ -63,7 +63,7 @@ Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOption
 
 StepsCurve MeasureSteps(const ModelFile& file, const QuickFeatures& quick, ConstMatrix features, std::int64_t max_steps,
                         std::uint64_t seed, ThreadPool& pool, const EvaluationProgress& progress) {
-  const std::uint64_t part = PartSeed(seed, Part::kSteps);
+  const std::uint64_t part = EvaluationSeed(seed, EvaluationStream::kSteps);
   Chains chains = NoiseChains(file.model, features.rows(), part, pool);
   SamplerOptions sampler = JudgedSampler(file);
   sampler.steps = max_steps;

@@ -27,7 +27,7 @@ double SquaredGap(std::span<const float> a, std::span<const float> b) {
 // references have mean 0, which keeps the differences from cancelling.
 template <typename Use>
 void ForDistances(ConstMatrix queries, ConstMatrix references, ThreadPool& pool, const Use& use) {
-  std::vector<double> mean(Size(references.cols()));
+  std::vector<double> mean(ToSize(references.cols()));
   for (Index r = 0; r < references.rows(); ++r) {
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += double{references.row(r)[i]} / double(references.rows());
   }
@@ -78,11 +78,11 @@ std::vector<double> Radii(ConstMatrix rows, Index k, ThreadPool& pool) {
 // By query: whether it lies within a ball of the references.
 std::vector<std::uint8_t> WithinBalls(ConstMatrix queries, ConstMatrix references, const std::vector<double>& radii,
                                       ThreadPool& pool) {
-  std::vector<std::uint8_t> within(Size(queries.rows()));
+  std::vector<std::uint8_t> within(ToSize(queries.rows()));
   ForDistances(queries, references, pool, [&](Index q, Index first, std::span<const float> distances) {
     for (std::size_t r = 0; r < distances.size(); ++r) {
-      const double radius = radii[Size(first) + r];
-      if (double{distances[r]} <= radius * radius) within[Size(q)] = 1;
+      const double radius = radii[ToSize(first) + r];
+      if (double{distances[r]} <= radius * radius) within[ToSize(q)] = 1;
     }
   });
   return within;
@@ -102,9 +102,9 @@ std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix reference
     float distance;
     Index row;
   };
-  std::vector<std::vector<Candidate>> nearest(Size(queries.rows()));
+  std::vector<std::vector<Candidate>> nearest(ToSize(queries.rows()));
   ForDistances(queries, references, pool, [&](Index q, Index first, std::span<const float> distances) {
-    std::vector<Candidate>& list = nearest[Size(q)];
+    std::vector<Candidate>& list = nearest[ToSize(q)];
     for (std::size_t r = 0; r < distances.size(); ++r) {
       const Index row = first + static_cast<Index>(r);
       if (skip_same_row && row == q) continue;
@@ -114,10 +114,10 @@ std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix reference
       if (static_cast<Index>(list.size()) > k) list.pop_back();
     }
   });
-  std::vector<double> result(Size(queries.rows()));
+  std::vector<double> result(ToSize(queries.rows()));
   pool.ParallelFor(queries.rows(), [&](Index q) {
-    const Index row = nearest[Size(q)].back().row;
-    result[Size(q)] = std::sqrt(SquaredGap(queries.row(q), references.row(row)));
+    const Index row = nearest[ToSize(q)].back().row;
+    result[ToSize(q)] = std::sqrt(SquaredGap(queries.row(q), references.row(row)));
   });
   return result;
 }

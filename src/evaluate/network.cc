@@ -26,9 +26,9 @@ Index Group() {
 }
 
 // Images have 3 channels, which make no group: they stay plane by plane.
-bool Grouped(const Size& size) { return size.channels % Group() == 0; }
+bool Grouped(const MapSize& size) { return size.channels % Group() == 0; }
 
-dnnl::memory::desc Layout(const Size& size) {
+dnnl::memory::desc Layout(const MapSize& size) {
   const Tag tag = !Grouped(size) ? Tag::nchw : Group() == 16 ? Tag::nChw16c : Tag::nChw8c;
   return {{1, size.channels, size.height, size.width}, Type::f32, tag};
 }
@@ -38,12 +38,12 @@ struct Channel {
   float* first;
   Index stride;
 };
-Channel ChannelOf(float* values, const Size& size, Index channel) {
+Channel ChannelOf(float* values, const MapSize& size, Index channel) {
   const Index group = Grouped(size) ? Group() : 1;
   return {values + channel / group * group * size.plane() + channel % group, group};
 }
 
-Size Result(const Op& op, const Size& in) {
+MapSize Result(const Op& op, const MapSize& in) {
   const auto side = [&](Index length, Index window) {
     return (length + (op.pad ? 2 * (window / 2) : 0) - window) / op.stride + 1;
   };
@@ -70,7 +70,7 @@ std::vector<std::string> MissingTensors(const TensorFile& weights, const Block& 
 }
 
 // Where a value lies: one of a workspace's buffers, from an offset on.
-struct Place {
+struct BufferOffset {
   std::size_t buffer;
   Index offset;
 };
@@ -81,7 +81,7 @@ constexpr std::size_t kBuffers = 4;
 struct Step {
   dnnl::primitive primitive;
   dnnl::memory::desc from_layout, to_layout, scratchpad_layout;
-  Place from, to;
+  BufferOffset from, to;
   dnnl::memory weight, bias;  // of a convolution
 };
 
@@ -90,7 +90,7 @@ struct TapPlace {
   int tap;
   std::size_t steps;
   std::size_t buffer;
-  Size size;
+  MapSize size;
 };
 
 }  // namespace
@@ -103,19 +103,20 @@ struct Network::Workspace {
 
 struct Network::State {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  Size input;
+  MapSize input;
   std::vector<Step> steps;
   std::vector<TapPlace> taps;
   std::array<Index, kBuffers> buffer_sizes{};
   std::size_t scratchpad_size = 0;
 
-  void Append(const TensorFile& weights, const Block& block, const Op& op, const Size& from_size, Place from, Place to);
-  Size AppendBlock(const TensorFile& weights, const Block& block, const Size& input_size, std::size_t buffer);
+  void Append(const TensorFile& weights, const Block& block, const Op& op, const MapSize& from_size, BufferOffset from,
+              BufferOffset to);
+  MapSize AppendBlock(const TensorFile& weights, const Block& block, const MapSize& input_size, std::size_t buffer);
 };
 
-void Network::State::Append(const TensorFile& weights, const Block& block, const Op& op, const Size& from_size,
-                            Place from, Place to) {
-  const Size to_size = Result(op, from_size);
+void Network::State::Append(const TensorFile& weights, const Block& block, const Op& op, const MapSize& from_size,
+                            BufferOffset from, BufferOffset to) {
+  const MapSize to_size = Result(op, from_size);
   Step step{{}, Layout(from_size), Layout(to_size), {}, from, to, {}, {}};
   const dnnl::memory::dims strides = {op.stride, op.stride};
   const dnnl::memory::dims window = {op.height, op.width};
@@ -166,16 +167,17 @@ void Network::State::Append(const TensorFile& weights, const Block& block, const
 }
 
 // The block reads `buffer` and writes the other one of 0 and 1. Returns its result's size.
-Size Network::State::AppendBlock(const TensorFile& weights, const Block& block, const Size& input_size,
-                                 std::size_t buffer) {
-  Size joined{0, 0, 0};
+MapSize Network::State::AppendBlock(const TensorFile& weights, const Block& block, const MapSize& input_size,
+                                    std::size_t buffer) {
+  MapSize joined{0, 0, 0};
   for (const auto& branch : block.branches) {
-    Place from{buffer, 0};
-    Size from_size = input_size;
+    BufferOffset from{buffer, 0};
+    MapSize from_size = input_size;
     for (std::size_t i = 0; i < branch.size(); ++i) {
       const bool last = i + 1 == branch.size() || branch[i + 1].beside;
-      const Size to_size = Result(branch[i], from_size);
-      const Place to = last ? Place{1 - buffer, joined.channels * joined.plane()} : Place{2 + i % 2, 0};
+      const MapSize to_size = Result(branch[i], from_size);
+      const BufferOffset to =
+          last ? BufferOffset{1 - buffer, joined.channels * joined.plane()} : BufferOffset{2 + i % 2, 0};
       Append(weights, block, branch[i], from_size, from, to);
       if (last) {
         joined = {joined.channels + to_size.channels, to_size.height, to_size.width};
@@ -188,13 +190,13 @@ Size Network::State::AppendBlock(const TensorFile& weights, const Block& block, 
   return joined;
 }
 
-Network::Network(const TensorFile& weights, std::span<const Block> blocks, Size input)
+Network::Network(const TensorFile& weights, std::span<const Block> blocks, MapSize input)
     : state_(std::make_unique<State>()) {
   const OnThisThreadOnly one_thread;
   state_->input = input;
   state_->buffer_sizes[0] = input.channels * input.plane();
   std::size_t buffer = 0;
-  Size size = input;
+  MapSize size = input;
   for (const Block& block : blocks) {
     const std::vector<std::string> missing = MissingTensors(weights, block);
     missing_.insert(missing_.end(), missing.begin(), missing.end());
@@ -225,14 +227,14 @@ void Network::Run(std::span<const float> input, int tap, Workspace& workspace, s
   const auto found = std::ranges::find(state_->taps, tap, &TapPlace::tap);
   GRBM_CHECK(found != state_->taps.end());
   const OnThisThreadOnly one_thread;
-  const Size& size = state_->input;
+  const MapSize& size = state_->input;
   GRBM_CHECK(std::ssize(input) == size.channels * size.plane());
   for (Index c = 0; c < size.channels; ++c) {
     const Channel to = ChannelOf(workspace.buffers[0].data(), size, c);
     for (Index p = 0; p < size.plane(); ++p)
       to.first[p * to.stride] = input[static_cast<std::size_t>(c * size.plane() + p)];
   }
-  const auto memory = [&](const dnnl::memory::desc& layout, Place place) {
+  const auto memory = [&](const dnnl::memory::desc& layout, BufferOffset place) {
     return dnnl::memory(layout, state_->engine, workspace.buffers[place.buffer].data() + place.offset);
   };
   for (std::size_t i = 0; i < found->steps; ++i) {
@@ -248,7 +250,7 @@ void Network::Run(std::span<const float> input, int tap, Workspace& workspace, s
     step.primitive.execute(workspace.stream, arguments);
   }
   workspace.stream.wait();
-  const Size& out = found->size;
+  const MapSize& out = found->size;
   GRBM_CHECK(std::ssize(features) == out.channels);
   for (Index c = 0; c < out.channels; ++c) {
     double sum = 0;
@@ -277,7 +279,7 @@ void Network::RunAll(const std::function<void(Index, std::span<float>)>& prepare
       }
     }
     if (!space.workspace) {
-      const Size& size = state_->input;
+      const MapSize& size = state_->input;
       space = {MakeWorkspace(), std::vector<float>(static_cast<std::size_t>(size.channels * size.plane()))};
     }
     prepare(i, space.input);

@@ -33,7 +33,7 @@ struct Block {
   int tap = 0;  // the tap after this block; 0: none
 };
 
-struct Size {
+struct MapSize {
   Index channels, height, width;
   Index plane() const { return height * width; }
 };
@@ -42,7 +42,7 @@ struct Size {
 class Network {
  public:
   // As many of the blocks as the file has all the tensors of. Throws DataError for tensors of another shape.
-  Network(const TensorFile& weights, std::span<const Block> blocks, Size input);
+  Network(const TensorFile& weights, std::span<const Block> blocks, MapSize input);
   ~Network();
 
   // The taps of the blocks that it has.

@@ -18,7 +18,7 @@ constexpr std::size_t kMaxPoints = 100'000;
 LatticeDensity GivenOthers(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits, Index unit) {
   const auto& [model, temperature] = law;
   constexpr double kMargin = 8;  // √τ σ
-  const auto at = Size(unit);
+  const auto at = ToSize(unit);
   const std::span<const float> w = model.W().row(unit);
   const double inverse_variance = model.inverse_variance()[at];
   const double deviation = 1 / std::sqrt(inverse_variance);
@@ -52,7 +52,7 @@ LatticeDensity GivenOthers(const VisibleLaw& law, std::span<const float> v, std:
 double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
                              Index unit) {
   const LatticeDensity density = GivenOthers(law, v, logits, unit);
-  const double value = v[Size(unit)];
+  const double value = v[ToSize(unit)];
   const double d = value - density.mu[0];
   return (density.convex({value}) - 0.5 * d * d / density.variance[0]) / law.temperature -
          CollectMass(density, kMaxPoints, "pseudo-likelihood").log_integral;
@@ -81,15 +81,15 @@ ConditionalMoments MomentsGivenOthers(const VisibleLaw& law, std::span<const flo
 Estimate PseudoLikelihood(const VisibleLaw& law, ConstMatrix data, Index units, std::uint64_t seed, ThreadPool& pool) {
   const Model& model = law.model;
   const Matrix logits = HiddenLogits(model, data, pool);
-  const Stream stream(PartSeed(seed, Part::kPseudo), Purpose::kInitialVisible);
-  std::vector<double> sums(Size(data.rows()));
+  const Stream stream(EvaluationSeed(seed, EvaluationStream::kPseudo), Purpose::kInitialVisible);
+  std::vector<double> sums(ToSize(data.rows()));
   pool.ParallelFor(data.rows(), [&](Index r) {
     for (Index k = 0; k < units; ++k) {
       const double u = stream.UniformDouble(static_cast<std::uint64_t>(k), static_cast<std::uint32_t>(r));
       const auto unit = static_cast<Index>(u * static_cast<double>(model.visible()));
-      sums[Size(r)] += ConditionalLogDensity(law, data.row(r), logits.row(r), unit);
+      sums[ToSize(r)] += ConditionalLogDensity(law, data.row(r), logits.row(r), unit);
     }
-    sums[Size(r)] *= static_cast<double>(model.visible()) / static_cast<double>(units);
+    sums[ToSize(r)] *= static_cast<double>(model.visible()) / static_cast<double>(units);
   });
   return Mean(sums);
 }

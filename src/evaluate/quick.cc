@@ -38,11 +38,11 @@ void CopyWindow(const QuickFeatures::Layer& layer, std::span<const float> image,
 
 // The taps of every channel sum to 0.
 void RemoveMeans(std::span<float> window, Index channels) {
-  const auto taps = static_cast<float>(window.size() / Size(channels));
-  for (std::size_t c = 0; c < Size(channels); ++c) {
+  const auto taps = static_cast<float>(window.size() / ToSize(channels));
+  for (std::size_t c = 0; c < ToSize(channels); ++c) {
     float mean = 0;
-    for (std::size_t k = c; k < window.size(); k += Size(channels)) mean += window[k] / taps;
-    for (std::size_t k = c; k < window.size(); k += Size(channels)) window[k] -= mean;
+    for (std::size_t k = c; k < window.size(); k += ToSize(channels)) mean += window[k] / taps;
+    for (std::size_t k = c; k < window.size(); k += ToSize(channels)) window[k] -= mean;
   }
 }
 
@@ -50,7 +50,7 @@ double Norm(std::span<const float> x) { return std::sqrt(kernels::SumOfSquares(x
 
 // Windows at random places of the reference rows, one per row; in the first layer without their mean.
 Matrix DrawWindows(const QuickFeatures::Layer& layer, ConstMatrix rows, Index count, Index number) {
-  const Stream stream(PartSeed(kSeed, Part::kFeatures), Purpose::kInitialWeights);
+  const Stream stream(EvaluationSeed(kSeed, EvaluationStream::kFeatures), Purpose::kInitialWeights);
   Matrix windows(count, layer.window * layer.window * layer.in.channels);
   for (Index w = 0; w < count; ++w) {
     const auto pick = [&](std::uint64_t what, Index below) {
@@ -81,7 +81,7 @@ Matrix MakeFilters(const QuickFeatures::Layer& layer, ConstMatrix rows, Index nu
   Matrix filters(size, layer.out.channels);
   const Matrix windows = DrawWindows(layer, rows, layer.window > 1 ? kCandidates * layer.out.channels : 0, number);
   std::vector<double> norms;
-  std::vector<float> mean(Size(size));
+  std::vector<float> mean(ToSize(size));
   for (Index w = 0; w < windows.rows(); ++w) {
     norms.push_back(Norm(windows.row(w)));
     for (std::size_t k = 0; k < mean.size() && number > 0; ++k) {
@@ -89,18 +89,18 @@ Matrix MakeFilters(const QuickFeatures::Layer& layer, ConstMatrix rows, Index nu
     }
   }
   const double least = LeastNorm(norms);
-  const Stream stream(PartSeed(kSeed, Part::kFeatures), Purpose::kInitialVisible);
+  const Stream stream(EvaluationSeed(kSeed, EvaluationStream::kFeatures), Purpose::kInitialVisible);
   Index next = 0;
-  std::vector<float> filter(Size(size));
+  std::vector<float> filter(ToSize(size));
   for (Index f = 0; f < layer.out.channels; ++f, ++next) {
-    while (next < windows.rows() && !(norms[Size(next)] > least)) ++next;
+    while (next < windows.rows() && !(norms[ToSize(next)] > least)) ++next;
     for (Index k = 0; k < size; ++k) {
-      filter[Size(k)] = next < windows.rows()
-                            ? windows(next, k) - mean[Size(k)]
-                            : stream.Normal(static_cast<std::uint64_t>(number), static_cast<std::uint32_t>(f), k);
+      filter[ToSize(k)] = next < windows.rows()
+                              ? windows(next, k) - mean[ToSize(k)]
+                              : stream.Normal(static_cast<std::uint64_t>(number), static_cast<std::uint32_t>(f), k);
     }
     const double norm = std::max(Norm(filter), 1e-30);
-    for (Index k = 0; k < size; ++k) filters(k, f) = static_cast<float>(double{filter[Size(k)]} / norm);
+    for (Index k = 0; k < size; ++k) filters(k, f) = static_cast<float>(double{filter[ToSize(k)]} / norm);
   }
   return filters;
 }
@@ -108,7 +108,7 @@ Matrix MakeFilters(const QuickFeatures::Layer& layer, ConstMatrix rows, Index nu
 // filters ∗ rows, before standardisation: rows × out.size().
 Matrix Convolve(const QuickFeatures::Layer& layer, ConstMatrix rows, ThreadPool& pool) {
   Matrix result(rows.rows(), layer.out.size());
-  const kernels::RightFactor filters(layer.filters, std::vector<float>(Size(layer.out.channels)));
+  const kernels::RightFactor filters(layer.filters, std::vector<float>(ToSize(layer.out.channels)));
   const Index places = layer.out.height * layer.out.width;
   pool.ParallelFor(rows.rows(), [&](Index r) {
     Matrix windows(places, layer.filters.rows());
@@ -122,12 +122,12 @@ Matrix Convolve(const QuickFeatures::Layer& layer, ConstMatrix rows, ThreadPool&
 
 // Mean and deviation of every `channels`-th value; a constant gets the deviation 1.
 void Moments(ConstMatrix rows, Index channels, std::vector<float>& mean, std::vector<float>& deviation) {
-  std::vector<double> sum(Size(channels));
-  std::vector<double> squares(Size(channels));
+  std::vector<double> sum(ToSize(channels));
+  std::vector<double> squares(ToSize(channels));
   const auto n = static_cast<double>(rows.rows() * rows.cols() / channels);
   const auto add = [&](auto&& use) {
     for (Index r = 0; r < rows.rows(); ++r) {
-      for (Index k = 0; k < rows.cols(); ++k) use(Size(k % channels), double{rows(r, k)});
+      for (Index k = 0; k < rows.cols(); ++k) use(ToSize(k % channels), double{rows(r, k)});
     }
   };
   add([&](std::size_t c, double x) { sum[c] += x / n; });
@@ -184,7 +184,7 @@ QuickFeatures::QuickFeatures(ConstMatrix reference, const ImageShape& shape, Thr
   Matrix rows(reference.rows(), reference.cols());
   CopyRows(reference, rows);
   for (Index l = 0; l < static_cast<Index>(layers_.size()); ++l) {
-    Layer& layer = layers_[Size(l)];
+    Layer& layer = layers_[ToSize(l)];
     layer.filters = MakeFilters(layer, rows, l);
     rows = Convolve(layer, rows, pool);
     Moments(rows, layer.out.channels, layer.mean, layer.deviation);
@@ -211,7 +211,7 @@ Matrix QuickFeatures::operator()(ConstMatrix rows, ThreadPool& pool) const {
     block = Pool(block, kDimension);
     for (Index r = 0; r < count; ++r) {
       for (Index k = 0; k < kDimension; ++k) {
-        features(first + r, k) = (block(r, k) - mean_[Size(k)]) / deviation_[Size(k)];
+        features(first + r, k) = (block(r, k) - mean_[ToSize(k)]) / deviation_[ToSize(k)];
       }
     }
   }
@@ -234,7 +234,7 @@ QuickDistance QuickDistances(ConstMatrix a, ConstMatrix b) {
   const auto distance = [&](Index without) {
     FeatureMoments second(b.cols());
     for (Index g = 0; g < kGroups; ++g) {
-      if (g != without) second.Add(groups[Size(g)]);
+      if (g != without) second.Add(groups[ToSize(g)]);
     }
     return Frechet(first, second).distance;
   };

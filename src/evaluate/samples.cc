@@ -31,7 +31,7 @@ class Bar : public Observer {
 }  // namespace
 
 std::vector<Index> SomeRows(const Dataset& data, Index limit, std::uint64_t seed) {
-  const Permutation order(Stream(PartSeed(seed, Part::kSubset), Purpose::kSubset), 0,
+  const Permutation order(Stream(EvaluationSeed(seed, EvaluationStream::kSubset), Purpose::kSubset), 0,
                           static_cast<std::uint64_t>(data.rows()));
   std::vector<Index> rows;
   for (Index r = 0; r < std::min(limit, data.rows()); ++r) {

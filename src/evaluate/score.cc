@@ -20,7 +20,7 @@ RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardizatio
   const Model& model = law.model;
   const std::vector<double> energies = MarginalEnergies(model, rows, pool);
   const Matrix back = VisibleMean(model, HiddenProbabilities(model, rows, pool), pool);
-  const auto count = Size(rows.rows());
+  const auto count = ToSize(rows.rows());
   std::vector<double> free_energy(count);
   std::vector<double> quadratic(count);
   std::vector<double> hidden(count);
@@ -28,17 +28,17 @@ RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardizatio
   pool.ParallelFor(rows.rows(), [&](Index r) {
     double squares = 0;
     double differences = 0;
-    for (std::size_t i = 0; i < Size(rows.cols()); ++i) {
+    for (std::size_t i = 0; i < ToSize(rows.cols()); ++i) {
       const double v = rows.row(r)[i];
       const double d = v - double{model.mu()[i]};
       squares += 0.5 * d * d * double{model.inverse_variance()[i]};
       const double e = v - double{back.row(r)[i]};
       differences += e * e;
     }
-    free_energy[Size(r)] = energies[Size(r)] / law.temperature;
-    quadratic[Size(r)] = squares / law.temperature;
-    hidden[Size(r)] = (energies[Size(r)] - squares) / law.temperature;  // (60)
-    reconstruction[Size(r)] = differences / static_cast<double>(rows.cols());
+    free_energy[ToSize(r)] = energies[ToSize(r)] / law.temperature;
+    quadratic[ToSize(r)] = squares / law.temperature;
+    hidden[ToSize(r)] = (energies[ToSize(r)] - squares) / law.temperature;  // (60)
+    reconstruction[ToSize(r)] = differences / static_cast<double>(rows.cols());
   });
   RowScores scores;
   if (log_partition) {
@@ -60,11 +60,11 @@ VisibleLaw GivenConditions(const VisibleLaw& law, std::span<const float> conditi
 
 RowScores ScoreRowsGiven(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                          ConstMatrix conditions, ThreadPool& pool) {
-  std::vector<RowScores> of_rows(Size(rows.rows()));
+  std::vector<RowScores> of_rows(ToSize(rows.rows()));
   pool.ParallelFor(rows.rows(), [&](Index r) {
     ThreadPool one(1);
     const VisibleLaw given = GivenConditions(law, conditions.row(r));
-    of_rows[Size(r)] = ScoreRows(given, standardization, rows.Rows(r, 1), ExactLogPartition(given), one);
+    of_rows[ToSize(r)] = ScoreRows(given, standardization, rows.Rows(r, 1), ExactLogPartition(given), one);
   });
   RowScores scores;
   for (const RowScores& row : of_rows) {
@@ -91,7 +91,8 @@ Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& poo
   pool.ParallelFor(rows.rows(), [&](Index r) {
     for (Index i = 0; i < rows.cols(); ++i) {
       const ConditionalMoments given = MomentsGivenOthers(law, rows.row(r), logits.row(r), i);
-      deviations.row(r)[Size(i)] = static_cast<float>((double{rows.row(r)[Size(i)]} - given.mean) / given.deviation);
+      deviations.row(r)[ToSize(i)] =
+          static_cast<float>((double{rows.row(r)[ToSize(i)]} - given.mean) / given.deviation);
     }
   });
   return deviations;
@@ -110,7 +111,7 @@ EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, Thr
   const Model& model = law.model;
   // What is in doubt of each hidden unit, on average: p (1 - p).
   const Matrix p = HiddenProbabilities(model, rows, pool);
-  std::vector<double> doubt(Size(model.hidden()));
+  std::vector<double> doubt(ToSize(model.hidden()));
   for (Index r = 0; r < rows.rows(); ++r) {
     for (std::size_t j = 0; j < doubt.size(); ++j) {
       const double on = p.row(r)[j];
@@ -119,14 +120,14 @@ EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, Thr
   }
   EffectiveCouplings couplings{BasicMatrix<double>(model.visible(), model.visible())};
   pool.ParallelFor(model.visible(), [&](Index i) {
-    const double scale_i = model.inverse_variance()[Size(i)];
+    const double scale_i = model.inverse_variance()[ToSize(i)];
     for (Index k = 0; k < model.visible(); ++k) {
-      const double scale_k = model.inverse_variance()[Size(k)];
+      const double scale_k = model.inverse_variance()[ToSize(k)];
       double sum = 0;
       for (std::size_t j = 0; j < doubt.size(); ++j) {
         sum += doubt[j] * double{model.W().row(i)[j]} * double{model.W().row(k)[j]};
       }
-      couplings.precision.row(i)[Size(k)] = ((i == k ? scale_i : 0.0) - scale_i * scale_k * sum) / law.temperature;
+      couplings.precision.row(i)[ToSize(k)] = ((i == k ? scale_i : 0.0) - scale_i * scale_k * sum) / law.temperature;
     }
   });
   return couplings;
@@ -135,7 +136,7 @@ EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, Thr
 BasicMatrix<double> EffectiveCouplings::Couplings() const {
   BasicMatrix<double> result = precision;
   for (Index i = 0; i < result.rows(); ++i) {
-    for (Index k = 0; k < result.cols(); ++k) result.row(i)[Size(k)] = i == k ? 0.0 : -precision.row(i)[Size(k)];
+    for (Index k = 0; k < result.cols(); ++k) result.row(i)[ToSize(k)] = i == k ? 0.0 : -precision.row(i)[ToSize(k)];
   }
   return result;
 }
@@ -143,18 +144,18 @@ BasicMatrix<double> EffectiveCouplings::Couplings() const {
 BasicMatrix<double> EffectiveCouplings::PartialCorrelations() const {
   BasicMatrix<double> result = precision;
   for (Index i = 0; i < result.rows(); ++i) {
-    if (!(precision.row(i)[Size(i)] > 0)) {
+    if (!(precision.row(i)[ToSize(i)] > 0)) {
       throw NumericError(
           fmt::format("partial correlations: the precision of visible unit {} (counted from 0) is {:.3g}: on average "
                       "its values lie "
                       "between modes: take the couplings instead",
-                      i, precision.row(i)[Size(i)]));
+                      i, precision.row(i)[ToSize(i)]));
     }
   }
   for (Index i = 0; i < result.rows(); ++i) {
     for (Index k = 0; k < result.cols(); ++k) {
-      const double scale = std::sqrt(precision.row(i)[Size(i)] * precision.row(k)[Size(k)]);
-      result.row(i)[Size(k)] = i == k ? 1.0 : -precision.row(i)[Size(k)] / scale;
+      const double scale = std::sqrt(precision.row(i)[ToSize(i)] * precision.row(k)[ToSize(k)]);
+      result.row(i)[ToSize(k)] = i == k ? 1.0 : -precision.row(i)[ToSize(k)] / scale;
     }
   }
   return result;

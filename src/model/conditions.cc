@@ -8,8 +8,6 @@ namespace grbm {
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 constexpr std::size_t kTogether = 8;  // elements that instructions can take together
 
 double Dot(std::span<const float> a, std::span<const float> b) {
@@ -41,9 +39,9 @@ void Shift(const Model& model, MutableMatrix rows, double sign, ThreadPool& pool
   const Index visible = model.visible();
   pool.ParallelFor(rows.rows(), [&](Index r) {
     const std::span<float> row = rows.row(r);
-    const std::span<const float> u = row.subspan(Size(visible));
+    const std::span<const float> u = row.subspan(ToSize(visible));
     for (Index i = 0; i < visible; ++i) {
-      row[Size(i)] = static_cast<float>(double{row[Size(i)]} + sign * Dot(model.A().row(i), u));
+      row[ToSize(i)] = static_cast<float>(double{row[ToSize(i)]} + sign * Dot(model.A().row(i), u));
     }
   });
 }
@@ -79,7 +77,7 @@ Model WithConditionUnits(const Model& model) {
     std::vector<double> sums(weights.size());
     for (std::size_t j = 0; j < sums.size(); ++j) sums[j] = model.B()(static_cast<Index>(j), k);
     for (Index i = 0; i < visible; ++i) {
-      const double scaled = double{model.A()(i, k)} * double{model.inverse_variance()[Size(i)]};
+      const double scaled = double{model.A()(i, k)} * double{model.inverse_variance()[ToSize(i)]};
       AddScaled(scaled, model.W().row(i), std::span(sums));
     }
     std::ranges::transform(sums, weights.begin(), [](double sum) { return static_cast<float>(sum); });
@@ -115,19 +113,19 @@ Parameters GradientGivenConditions(const Model& model, const Parameters& of_unit
   gradient.b = of_units.b;
   std::copy_n(of_units.mu.begin(), visible, gradient.mu.begin());
   pool.ParallelFor(visible, [&](Index i) {
-    const double scale = model.inverse_variance()[Size(i)];
+    const double scale = model.inverse_variance()[ToSize(i)];
     const std::span<float> row = gradient.W.row(i);
     std::ranges::copy(of_units.W.row(i), row.begin());
-    double of_variance = of_units.log_var[Size(i)];
+    double of_variance = of_units.log_var[ToSize(i)];
     for (Index k = 0; k < conditions; ++k) {
       const std::span<const float> of_weights = of_units.W.row(visible + k);
       const double of_shift = scale * Dot(model.W().row(i), of_weights);
       const double a = model.A()(i, k);
-      gradient.A(i, k) = static_cast<float>(shift[Size(i * conditions + k)] + of_shift);
+      gradient.A(i, k) = static_cast<float>(shift[ToSize(i * conditions + k)] + of_shift);
       of_variance -= a * of_shift;
       AddScaled(static_cast<float>(a * scale), of_weights, row);
     }
-    gradient.log_var[Size(i)] = static_cast<float>(of_variance);
+    gradient.log_var[ToSize(i)] = static_cast<float>(of_variance);
   });
   for (Index j = 0; j < model.hidden(); ++j) {
     for (Index k = 0; k < conditions; ++k) gradient.B(j, k) = of_units.W(visible + k, j);

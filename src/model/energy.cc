@@ -10,8 +10,6 @@ namespace grbm {
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 double Softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -53,14 +51,14 @@ std::vector<double> RowEnergies(const Model& model, ConstMatrix v, kernels::Hidd
   sums.Prepare(v.rows(), model.hidden(), result);
   UpdateHidden(model.packed(pool), Packed(model, v, pool), {0, v.rows()}, result, pool);
   sums.Finish();
-  std::vector<double> energies(Size(v.rows()));
+  std::vector<double> energies(ToSize(v.rows()));
   for (Index r = 0; r < v.rows(); ++r) {
     double quadratic = 0;
     for (Index i = 0; i < v.cols(); ++i) {
-      const double d = double{v(r, i)} - double{model.mu()[Size(i)]};
-      quadratic += d * d * double{model.inverse_variance()[Size(i)]};
+      const double d = double{v(r, i)} - double{model.mu()[ToSize(i)]};
+      quadratic += d * d * double{model.inverse_variance()[ToSize(i)]};
     }
-    energies[Size(r)] = 0.5 * quadratic - (sums.*hidden)[Size(r)];
+    energies[ToSize(r)] = 0.5 * quadratic - (sums.*hidden)[ToSize(r)];
   }
   return energies;
 }
@@ -88,7 +86,7 @@ Matrix MuPlus(const Model& model, Index rows, ThreadPool& pool, const Product& p
   constexpr Index kLeastSums = 1 << 15;  // that are worth a thread
   pool.ParallelForRanges(rows, kLeastSums / model.visible(), [&](Index first, Index end) {
     for (Index r = first; r < end; ++r) {
-      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[Size(i)];
+      for (Index i = 0; i < model.visible(); ++i) mean(r, i) += model.mu()[ToSize(i)];
     }
   });
   return mean;
@@ -208,7 +206,7 @@ BitMatrix SampleHidden(const Model& model, ConstMatrix v, const DrawPlace& place
 Matrix SampleVisible(const Model& model, ConstBitView h, const DrawPlace& place, ThreadPool& pool) {
   Matrix v = VisibleMean(model, h, pool);
   pool.ParallelFor(h.rows(), [&](Index r) {
-    std::vector<float> noise(Size(model.visible()));
+    std::vector<float> noise(ToSize(model.visible()));
     kernels::DrawNormals(place, r, noise);
     for (std::size_t i = 0; i < noise.size(); ++i) v.row(r)[i] += std::sqrt(model.variance()[i]) * noise[i];
   });

@@ -15,8 +15,6 @@ namespace grbm {
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 std::size_t StateCount(const Model& model) { return std::size_t{1} << model.hidden(); }
 
 // Calls use(state, Wh) for states first ... first + count - 1 of the hidden units, bit j of the state being unit j. Level
@@ -24,14 +22,14 @@ std::size_t StateCount(const Model& model) { return std::size_t{1} << model.hidd
 // nothing drifts: a state's sums are the same wherever one begins.
 template <typename Use>
 void EnumerateProducts(const Model& model, std::size_t first, std::size_t count, const Use& use) {
-  const auto visible = Size(model.visible());
-  std::vector<std::vector<double>> level(Size(model.hidden()) + 1, std::vector<double>(visible));
+  const auto visible = ToSize(model.visible());
+  std::vector<std::vector<double>> level(ToSize(model.hidden()) + 1, std::vector<double>(visible));
   const auto add = [&](std::size_t unit) {
     for (std::size_t i = 0; i < visible; ++i) {
       level[unit][i] = level[unit + 1][i] + double{model.W()(static_cast<Index>(i), static_cast<Index>(unit))};
     }
   };
-  for (std::size_t l = Size(model.hidden()); l-- > 0;) {
+  for (std::size_t l = ToSize(model.hidden()); l-- > 0;) {
     if ((first >> l & 1) != 0) {
       add(l);
     } else {
@@ -55,7 +53,7 @@ struct LabelLaw {
 };
 LabelLaw LabelsGivenHidden(const Model& model, std::span<const double> mean) {
   LabelLaw law;
-  for (std::size_t i = Size(model.gaussian_units()); i < mean.size(); ++i) {
+  for (std::size_t i = ToSize(model.gaussian_units()); i < mean.size(); ++i) {
     law.log_probability.push_back(mean[i] / std::exp(double{model.log_var()[i]}));
   }
   law.log_sum = NormalizeLogs(law.log_probability);
@@ -92,10 +90,10 @@ void ExactModel::Enumerate(ThreadPool& pool) {
   constexpr std::size_t kStates = 1 << 10;  // at a time
   const std::size_t count = std::min(kStates, log_weight.size());
   pool.ParallelFor(static_cast<Index>(log_weight.size() / count), [&](Index block) {
-    EnumerateProducts(model_, Size(block) * count, count, [&](std::size_t state, std::span<const double> product) {
+    EnumerateProducts(model_, ToSize(block) * count, count, [&](std::size_t state, std::span<const double> product) {
       double sum = 0;
       for (std::size_t j = 0; j < model_.b().size(); ++j) sum += (state >> j & 1) != 0 ? double{model_.b()[j]} : 0.0;
-      for (std::size_t i = 0; i < Size(model_.gaussian_units()); ++i) {
+      for (std::size_t i = 0; i < ToSize(model_.gaussian_units()); ++i) {
         const double m = model_.mu()[i];
         sum += product[i] * (2 * m + product[i]) / twice_variance[i];
       }
@@ -111,7 +109,7 @@ void ExactModel::Enumerate(ThreadPool& pool) {
   double total = 0;
   for (const double w : log_weight) total += std::exp(w - largest);
   log_partition_ = largest + std::log(total);
-  const std::size_t gaussian = Size(model_.gaussian_units());
+  const std::size_t gaussian = ToSize(model_.gaussian_units());
   for (const float l : model_.log_var().first(gaussian)) {
     log_partition_ += 0.5 * (std::log(2 * std::numbers::pi) + double{l});
   }
@@ -174,10 +172,10 @@ double ExactModel::MeanLogLikelihood(ConstMatrix data) const {
 ExactMoments ExactModel::Moments() const {
   const Index visible = model_.visible();
   const Index hidden = model_.hidden();
-  ExactMoments m{std::vector<double>(Size(visible)), std::vector<double>(Size(hidden)),
+  ExactMoments m{std::vector<double>(ToSize(visible)), std::vector<double>(ToSize(hidden)),
                  BasicMatrix<double>(visible, visible), BasicMatrix<double>(visible, hidden),
                  BasicMatrix<double>(hidden, hidden)};
-  std::vector<double> mean(Size(visible));
+  std::vector<double> mean(ToSize(visible));
   const Index gaussian = model_.gaussian_units();
   ForStates([&](std::size_t state, double weight, std::span<const double> product) {
     const auto on = [&](Index j) { return (state >> j & 1) != 0; };
@@ -185,21 +183,21 @@ ExactMoments ExactModel::Moments() const {
     std::ranges::transform(LabelsGivenHidden(model_, mean).log_probability, mean.begin() + gaussian,
                            [](double l) { return std::exp(l); });
     for (Index i = 0; i < visible; ++i) {
-      const double wm = weight * mean[Size(i)];
-      m.v[Size(i)] += wm;
+      const double wm = weight * mean[ToSize(i)];
+      m.v[ToSize(i)] += wm;
       // Given h units are independent, but of label units one alone is 1.
-      for (Index k = 0; k <= std::min(i, gaussian - 1); ++k) m.vv(i, k) += wm * mean[Size(k)];
+      for (Index k = 0; k <= std::min(i, gaussian - 1); ++k) m.vv(i, k) += wm * mean[ToSize(k)];
       if (i >= gaussian) m.vv(i, i) += wm;
       for (Index j = 0; j < hidden; ++j) m.vh(i, j) += on(j) ? wm : 0;
     }
     for (Index j = 0; j < hidden; ++j) {
       if (!on(j)) continue;
-      m.h[Size(j)] += weight;
+      m.h[ToSize(j)] += weight;
       for (Index k = 0; k < hidden; ++k) m.hh(j, k) += on(k) ? weight : 0;
     }
   });
   for (Index i = 0; i < visible; ++i) {
-    if (i < gaussian) m.vv(i, i) += std::exp(double{model_.log_var()[Size(i)]});
+    if (i < gaussian) m.vv(i, i) += std::exp(double{model_.log_var()[ToSize(i)]});
     for (Index k = 0; k < i; ++k) m.vv(k, i) = m.vv(i, k);
   }
   return m;
@@ -210,22 +208,22 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
   CheckKnown(model_, data, "data");
   const Index visible = model_.visible();
   const Index hidden = model_.hidden();
-  ExactGradient g{BasicMatrix<double>(visible, hidden), std::vector<double>(Size(hidden)),
-                  std::vector<double>(Size(visible)), std::vector<double>(Size(visible))};
+  ExactGradient g{BasicMatrix<double>(visible, hidden), std::vector<double>(ToSize(hidden)),
+                  std::vector<double>(ToSize(visible)), std::vector<double>(ToSize(visible))};
 
   // Adds share · (-∂E/∂θ), with h replaced by its expectation where E is linear in it.
   const auto add = [&](double share, auto&& first, auto&& second, auto&& outer, auto&& activity) {
     for (Index i = 0; i < visible; ++i) {
-      const double mu = model_.mu()[Size(i)];
-      const double scale = share / std::exp(double{model_.log_var()[Size(i)]});
-      g.mu[Size(i)] += scale * (first(i) - mu);
-      g.log_var[Size(i)] += scale * 0.5 * (second(i) - 2 * mu * first(i) + mu * mu);
+      const double mu = model_.mu()[ToSize(i)];
+      const double scale = share / std::exp(double{model_.log_var()[ToSize(i)]});
+      g.mu[ToSize(i)] += scale * (first(i) - mu);
+      g.log_var[ToSize(i)] += scale * 0.5 * (second(i) - 2 * mu * first(i) + mu * mu);
       for (Index j = 0; j < hidden; ++j) {
         g.W(i, j) += scale * outer(i, j);
-        g.log_var[Size(i)] -= scale * double{model_.W()(i, j)} * outer(i, j);
+        g.log_var[ToSize(i)] -= scale * double{model_.W()(i, j)} * outer(i, j);
       }
     }
-    for (Index j = 0; j < hidden; ++j) g.b[Size(j)] += share * activity(j);
+    for (Index j = 0; j < hidden; ++j) g.b[ToSize(j)] += share * activity(j);
   };
 
   const double share = 1 / static_cast<double>(data.rows());
@@ -236,13 +234,13 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
       std::vector<double> posterior;
       Posterior(v, posterior);
       ForStates([&](std::size_t state, double, std::span<const double> product) {
-        const auto missing = [&](Index i) { return std::isnan(v[Size(i)]); };
+        const auto missing = [&](Index i) { return std::isnan(v[ToSize(i)]); };
         const auto on = [&](Index j) { return (state >> j & 1) != 0 ? 1.0 : 0.0; };
         const auto mean = [&](Index i) {
-          return missing(i) ? double{model_.mu()[Size(i)]} + product[Size(i)] : v[Size(i)];
+          return missing(i) ? double{model_.mu()[ToSize(i)]} + product[ToSize(i)] : v[ToSize(i)];
         };
         const auto square = [&](Index i) {
-          return mean(i) * mean(i) + (missing(i) ? std::exp(double{model_.log_var()[Size(i)]}) : 0.0);
+          return mean(i) * mean(i) + (missing(i) ? std::exp(double{model_.log_var()[ToSize(i)]}) : 0.0);
         };
         add(
             share * posterior[state], mean, square, [&](Index i, Index j) { return mean(i) * on(j); }, on);
@@ -252,13 +250,13 @@ ExactGradient ExactModel::LogLikelihoodGradient(ConstMatrix data) const {
     std::vector<double> p = HiddenLogits(model_, v);
     for (double& x : p) x = 1 / (1 + std::exp(-x));
     add(
-        share, [&](Index i) { return v[Size(i)]; }, [&](Index i) { return v[Size(i)] * v[Size(i)]; },
-        [&](Index i, Index j) { return v[Size(i)] * p[Size(j)]; }, [&](Index j) { return p[Size(j)]; });
+        share, [&](Index i) { return v[ToSize(i)]; }, [&](Index i) { return v[ToSize(i)] * v[ToSize(i)]; },
+        [&](Index i, Index j) { return v[ToSize(i)] * p[ToSize(j)]; }, [&](Index j) { return p[ToSize(j)]; });
   }
   const ExactMoments m = Moments();
   add(
-      -1, [&](Index i) { return m.v[Size(i)]; }, [&](Index i) { return m.vv(i, i); },
-      [&](Index i, Index j) { return m.vh(i, j); }, [&](Index j) { return m.h[Size(j)]; });
+      -1, [&](Index i) { return m.v[ToSize(i)]; }, [&](Index i) { return m.vv(i, i); },
+      [&](Index i, Index j) { return m.vh(i, j); }, [&](Index j) { return m.h[ToSize(j)]; });
   std::fill(g.log_var.end() - model_.label_units(), g.log_var.end(), 0.0);
   return g;
 }
@@ -280,9 +278,9 @@ void ExactModel::Sample(std::uint64_t seed, std::uint32_t first_chain, MutableMa
     for (Index j = 0; j < h.units(); ++j) h.Set(r, j, (state >> j & 1) != 0);
     std::vector<double> mean(model_.mu().begin(), model_.mu().end());
     for (Index i = 0; i < v.cols(); ++i) {
-      for (Index j = 0; j < h.units(); ++j) mean[Size(i)] += h.Get(r, j) ? double{model_.W()(i, j)} : 0.0;
-      v(r, i) = static_cast<float>(mean[Size(i)] + std::exp(0.5 * double{model_.log_var()[Size(i)]}) *
-                                                       double{noise.Normal(0, chain, i)});
+      for (Index j = 0; j < h.units(); ++j) mean[ToSize(i)] += h.Get(r, j) ? double{model_.W()(i, j)} : 0.0;
+      v(r, i) = static_cast<float>(mean[ToSize(i)] + std::exp(0.5 * double{model_.log_var()[ToSize(i)]}) *
+                                                         double{noise.Normal(0, chain, i)});
     }
     if (model_.label_units() > 0) {
       const LabelLaw law = LabelsGivenHidden(model_, mean);

@@ -8,20 +8,16 @@
 
 namespace grbm {
 
-namespace {
-
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
-}  // namespace
+namespace {}  // namespace
 
 void SetLabel(const Model& model, std::span<float> v, Index label) {
-  const std::span<float> units = v.last(Size(model.label_units()));
+  const std::span<float> units = v.last(ToSize(model.label_units()));
   std::ranges::fill(units, 0.0f);
-  units[Size(label)] = 1;
+  units[ToSize(label)] = 1;
 }
 
 Index LabelOf(const Model& model, std::span<const float> v) {
-  const std::span<const float> units = v.last(Size(model.label_units()));
+  const std::span<const float> units = v.last(ToSize(model.label_units()));
   return std::ranges::max_element(units) - units.begin();
 }
 
@@ -29,10 +25,10 @@ void ClassEnergies(const Model& model, std::span<const float> x, std::span<doubl
   std::vector<float> logits(x.size());
   for (std::size_t k = 0; k < negative.size(); ++k) {
     const Index unit = model.gaussian_units() + static_cast<Index>(k);
-    const float inverse_variance = model.inverse_variance()[Size(unit)];
+    const float inverse_variance = model.inverse_variance()[ToSize(unit)];
     const std::span<const float> weights = model.W().row(unit);
     for (std::size_t j = 0; j < x.size(); ++j) logits[j] = x[j] + weights[j] * inverse_variance;
-    negative[k] = double{model.mu()[Size(unit)]} * double{inverse_variance} + kernels::SumSoftplus(logits);
+    negative[k] = double{model.mu()[ToSize(unit)]} * double{inverse_variance} + kernels::SumSoftplus(logits);
   }
 }
 
@@ -53,7 +49,7 @@ Model GivenLabel(const Model& model, Index label) {
   Parameters p(model.gaussian_units(), model.hidden());
   for (Index i = 0; i < p.W.rows(); ++i) std::ranges::copy(model.W().row(i), p.W.row(i).begin());
   for (std::size_t j = 0; j < p.b.size(); ++j) {
-    p.b[j] = model.b()[j] + model.W().row(unit)[j] * model.inverse_variance()[Size(unit)];
+    p.b[j] = model.b()[j] + model.W().row(unit)[j] * model.inverse_variance()[ToSize(unit)];
   }
   std::ranges::copy(model.mu().first(p.mu.size()), p.mu.begin());
   std::ranges::copy(model.log_var().first(p.mu.size()), p.log_var.begin());

@@ -9,8 +9,6 @@ using kernels::PanelView;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 constexpr Index kLeastRows = 96;  // that are worth a range of their own
 
 }  // namespace
@@ -63,8 +61,8 @@ void UpdateHidden(const PackedWeights& weights, ConstPanelView v, kernels::Rows 
 void HiddenSums::Prepare(Index rows, Index hidden, kernels::HiddenResult& result) {
   rows_ = rows;
   groups_ = kernels::GroupCount(hidden);
-  active_parts_.resize(Size(rows_ * groups_));
-  softplus_parts_.resize(Size(rows_ * groups_));
+  active_parts_.resize(ToSize(rows_ * groups_));
+  softplus_parts_.resize(ToSize(rows_ * groups_));
   result.active = active_parts_.data();
   result.softplus = softplus_parts_.data();
   result.stride = rows_;
@@ -72,9 +70,9 @@ void HiddenSums::Prepare(Index rows, Index hidden, kernels::HiddenResult& result
 
 void HiddenSums::Finish() {
   const auto add = [&](std::span<const double> parts, std::vector<double>& sums) {
-    sums.assign(Size(rows_), 0.0);
+    sums.assign(ToSize(rows_), 0.0);
     for (Index g = 0; g < groups_; ++g) {
-      for (Index r = 0; r < rows_; ++r) sums[Size(r)] += parts[Size(g * rows_ + r)];
+      for (Index r = 0; r < rows_; ++r) sums[ToSize(r)] += parts[ToSize(g * rows_ + r)];
     }
   };
   add(active_parts_, active);

@@ -16,8 +16,7 @@ namespace {
 // Hidden units per product: as many as share one table, and as leave their sums in the cache.
 constexpr Index kOuterUnits = 4096;
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-std::size_t Padded(Index units) { return Size(kernels::PanelCount(units) * kPanel); }
+std::size_t Padded(Index units) { return ToSize(kernels::PanelCount(units) * kPanel); }
 
 // Calls body(range) for ranges of hidden units that together are all.
 template <typename Body>
@@ -133,7 +132,7 @@ void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, dou
         for (Index k = 0; k < kPanel; ++k) sum[k] += line[k] * (1 - line[k]);
       }
       for (Index k = 0; k < kPanel; ++k)
-        slopes[Size(panel * kPanel + k)] += variance * inverse_temperature * double{sum[k]};
+        slopes[ToSize(panel * kPanel + k)] += variance * inverse_temperature * double{sum[k]};
     });
   };
   add(noise.relative, slope(0));
@@ -150,7 +149,7 @@ void StateSums::Transpose(ConstBitView h, ThreadPool& pool) {
     for (Index j = group * kernels::kGroup; j < std::min(h.units(), (group + 1) * kernels::kGroup); ++j) {
       Index on = 0;
       for (Index block = 0; block < transposed.groups(); ++block) on += std::popcount(transposed.word(j, block));
-      sums[Size(j)] += static_cast<double>(on);
+      sums[ToSize(j)] += static_cast<double>(on);
     }
   });
 }

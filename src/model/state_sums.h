@@ -50,13 +50,13 @@ class StateSums {
   std::span<const double> vector() const { return vector_; }
 
  private:
-  std::span<double> hidden_sum() { return Part(0, padded_hidden_); }
-  std::span<double> offset() { return Part(padded_hidden_, padded_visible_); }
-  std::span<double> square() { return Part(padded_hidden_ + padded_visible_, padded_visible_); }
+  std::span<double> hidden_sum() { return Slice(0, padded_hidden_); }
+  std::span<double> offset() { return Slice(padded_hidden_, padded_visible_); }
+  std::span<double> square() { return Slice(padded_hidden_ + padded_visible_, padded_visible_); }
   std::span<double> slope(std::size_t k) {
-    return Part((1 + k) * padded_hidden_ + 2 * padded_visible_, padded_hidden_);
+    return Slice((1 + k) * padded_hidden_ + 2 * padded_visible_, padded_hidden_);
   }
-  std::span<double> Part(std::size_t first, std::size_t size) { return std::span(vector_).subspan(first, size); }
+  std::span<double> Slice(std::size_t first, std::size_t size) { return std::span(vector_).subspan(first, size); }
 
   void AddVisible(kernels::ConstPanelView v, ThreadPool& pool);
   // Adds Σ h vᵀ of the states that are kept to the product's sum.

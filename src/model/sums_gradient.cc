@@ -11,13 +11,12 @@ using kernels::PanelView;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-std::size_t Padded(Index units) { return Size(kernels::PanelCount(units) * kPanel); }
+std::size_t Padded(Index units) { return ToSize(kernels::PanelCount(units) * kPanel); }
 
 }  // namespace
 
 PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory) {
-  if (memory.size() < Size(hidden * kPanel)) memory.resize(Size(hidden * kPanel));
+  if (memory.size() < ToSize(hidden * kPanel)) memory.resize(ToSize(hidden * kPanel));
   return {memory.data(), hidden, visible, 0};
 }
 
@@ -69,7 +68,7 @@ void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient
     std::fill_n(noisy, std::clamp<Index>(gaussian, 0, kPanel), 1.0f);
     for (Index j = 0; j < sum.rows(); ++j) {
       const auto relative = static_cast<float>(slopes[j]);
-      const auto absolute = static_cast<float>(slopes[hidden + Size(j)]);
+      const auto absolute = static_cast<float>(slopes[hidden + ToSize(j)]);
       const float* const weights = weights_.transposed().line(panel, j);
       for (Index k = 0; k < kPanel; ++k) {
         lines[j * kPanel + k] += noisy[k] * weights[k] * (relative + absolute * inverse_variance[k]);
@@ -80,7 +79,7 @@ void GradientOfSums::WritePanel(Index panel, PanelView sum, Parameters& gradient
   kernels::AddProducts(weights_.transposed(), sum, panel, interaction);
   float weights_scale[kPanel] = {};
   for (Index i = panel * kPanel; i < std::min(model_.visible(), (panel + 1) * kPanel); ++i) {
-    const std::size_t at = Size(i);
+    const std::size_t at = ToSize(i);
     const double scale = factor_ / std::exp(double{model_.log_var()[at]});
     weights_scale[i % kPanel] = -static_cast<float>(scale);
     gradient.mu[at] = static_cast<float>(-offset[at] * scale);
@@ -138,7 +137,7 @@ std::vector<float> MeanVisible(const Model& model, std::span<const double> vecto
 }
 
 std::vector<float> MeanHidden(const Model& model, std::span<const double> vector, double count) {
-  std::vector<float> mean(Size(model.hidden()));
+  std::vector<float> mean(ToSize(model.hidden()));
   for (std::size_t j = 0; j < mean.size(); ++j) mean[j] = static_cast<float>(vector[j] / count);
   return mean;
 }

@@ -61,7 +61,7 @@ class Axes {
 
   const AxisScale& x() const { return x_; }
   const AxisScale& y() const { return y_; }
-  Point Place(const Rectangle& plot, double x, double y) const {
+  Point PointAt(const Rectangle& plot, double x, double y) const {
     return {plot.x + x_.Position(x) * plot.width, plot.bottom() - y_.Position(y) * plot.height};
   }
 

@@ -82,8 +82,8 @@ void DrawBand(Canvas& canvas, const Rectangle& plot, const Axes& axes, const Cur
   const auto finite = [&](std::size_t i) { return std::isfinite(curve.low[i]) && std::isfinite(curve.high[i]); };
   Runs(curve.x.size(), finite, [&](std::size_t first, std::size_t last) {
     std::vector<Point> polygon;
-    for (std::size_t i = first; i <= last; ++i) polygon.push_back(axes.Place(plot, curve.x[i], curve.high[i]));
-    for (std::size_t i = last + 1; i-- > first;) polygon.push_back(axes.Place(plot, curve.x[i], curve.low[i]));
+    for (std::size_t i = first; i <= last; ++i) polygon.push_back(axes.PointAt(plot, curve.x[i], curve.high[i]));
+    for (std::size_t i = last + 1; i-- > first;) polygon.push_back(axes.PointAt(plot, curve.x[i], curve.low[i]));
     canvas.Fill(polygon, color, kBandAlpha);
   });
 }
@@ -92,7 +92,7 @@ void DrawCurve(Canvas& canvas, const Rectangle& plot, const Axes& axes, const Cu
   const auto finite = [&](std::size_t i) { return std::isfinite(curve.y[i]); };
   Runs(curve.x.size(), finite, [&](std::size_t first, std::size_t last) {
     std::vector<Point> line;
-    for (std::size_t i = first; i <= last; ++i) line.push_back(axes.Place(plot, curve.x[i], curve.y[i]));
+    for (std::size_t i = first; i <= last; ++i) line.push_back(axes.PointAt(plot, curve.x[i], curve.y[i]));
     if (line.size() == 1) return canvas.Dot(line[0], kCurveWidth, look.color, 1);
     canvas.Stroke(line, look.color, kCurveWidth, look.dash);
   });
@@ -108,13 +108,13 @@ struct LegendEntry {
 class Legend {
  public:
   Legend() = default;
-  Legend(std::vector<LegendEntry> entries, const Place& place) : entries_(std::move(entries)) {
+  Legend(std::vector<LegendEntry> entries, const PanelContext& context) : entries_(std::move(entries)) {
     if (entries_.size() == 1 && entries_[0].name.empty()) entries_.clear();
     double x = 0;
     for (const LegendEntry& entry : entries_) {
-      const double text = std::min(place.canvas.TextWidth(entry.name, kTickFont), place.plot_width - kSwatch - 4);
+      const double text = std::min(context.canvas.TextWidth(entry.name, kTickFont), context.plot_width - kSwatch - 4);
       const double width = kSwatch + 4 + text;
-      if (x > 0 && x + width > place.plot_width) {
+      if (x > 0 && x + width > context.plot_width) {
         x = 0;
         ++rows_;
       }
@@ -174,8 +174,8 @@ std::vector<double> Densities(const std::vector<double>& values, Extent range, i
 // Axes with a legend above them. What stands between the axes is the panel's own.
 class FunctionDrawing : public Drawing {
  public:
-  FunctionDrawing(Axes axes, std::vector<LegendEntry> entries, const Place& place)
-      : axes_(std::move(axes)), legend_(std::move(entries), place), style_(place.style) {}
+  FunctionDrawing(Axes axes, std::vector<LegendEntry> entries, const PanelContext& context)
+      : axes_(std::move(axes)), legend_(std::move(entries), context), style_(context.style) {}
 
   Margins Measure(Canvas& canvas) const override {
     Margins room = axes_.Measure(canvas);
@@ -205,8 +205,8 @@ class FunctionDrawing : public Drawing {
 
 class LineDrawing : public FunctionDrawing {
  public:
-  LineDrawing(const LinePanel& panel, const Place& place)
-      : FunctionDrawing(CheckedAxes(panel, place), Entries(panel, place.style), place), curves_(panel.curves) {}
+  LineDrawing(const LinePanel& panel, const PanelContext& context)
+      : FunctionDrawing(CheckedAxes(panel, context), Entries(panel, context.style), context), curves_(panel.curves) {}
 
  private:
   static std::vector<LegendEntry> Entries(const LinePanel& panel, const Style& style) {
@@ -214,16 +214,17 @@ class LineDrawing : public FunctionDrawing {
     for (const Curve& curve : panel.curves) entries.push_back({curve.name, LookOf(entries.size(), style)});
     return entries;
   }
-  static Axes CheckedAxes(const LinePanel& panel, const Place& place) {
-    if (panel.curves.empty()) throw DataError(place.where + ": no curves: at least one is needed");
+  static Axes CheckedAxes(const LinePanel& panel, const PanelContext& context) {
+    if (panel.curves.empty()) throw DataError(context.where + ": no curves: at least one is needed");
     Extent x = kNothing, y = kNothing;
     for (const Curve& curve : panel.curves) {
-      CheckCurve(curve, panel.y, place.where);
+      CheckCurve(curve, panel.y, context.where);
       Include(curve, panel.y, x, y);
     }
-    return {MakeScale(panel.x, x, 0, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis"),
-            MakeScale(panel.y, y, 0.05, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
-            place.style};
+    return {
+        MakeScale(panel.x, x, 0, Direction::kAcross, context.plot_width, context.canvas, context.where + ": x axis"),
+        MakeScale(panel.y, y, 0.05, Direction::kUp, context.plot_height, context.canvas, context.where + ": y axis"),
+        context.style};
   }
 
   void DrawInside(Canvas& canvas, const Rectangle& plot) const override {
@@ -245,21 +246,21 @@ struct Bins {
   Axes axes;
 };
 
-Bins MakeBins(const HistogramPanel& panel, const Place& place) {
+Bins MakeBins(const HistogramPanel& panel, const PanelContext& context) {
   constexpr int kMostBins = 10000;
   if (panel.bins < 0 || panel.bins > kMostBins) {
-    throw ConfigError(fmt::format("{}: bins = {}: allowed is 0 to {}", place.where, panel.bins, kMostBins));
+    throw ConfigError(fmt::format("{}: bins = {}: allowed is 0 to {}", context.where, panel.bins, kMostBins));
   }
   if (panel.x.log || panel.y.log) {
-    throw ConfigError(place.where + ": log = true: allowed is false for the axes of a histogram");
+    throw ConfigError(context.where + ": log = true: allowed is false for the axes of a histogram");
   }
-  if (panel.samples.empty()) throw DataError(place.where + ": no samples: at least one is needed");
+  if (panel.samples.empty()) throw DataError(context.where + ": no samples: at least one is needed");
   Extent data = kNothing, y = {0, 0};
   for (const Sample& sample : panel.samples) {
-    if (sample.values.empty()) throw DataError(fmt::format("{}: sample \"{}\" is empty", place.where, sample.name));
+    if (sample.values.empty()) throw DataError(fmt::format("{}: sample \"{}\" is empty", context.where, sample.name));
     for (std::size_t i = 0; i < sample.values.size(); ++i) {
       if (!std::isfinite(sample.values[i])) {
-        throw DataError(fmt::format("{}: sample \"{}\": values[{}] = {}: allowed are finite numbers", place.where,
+        throw DataError(fmt::format("{}: sample \"{}\": values[{}] = {}: allowed are finite numbers", context.where,
                                     sample.name, i, sample.values[i]));
       }
       data.Include(sample.values[i]);
@@ -267,11 +268,11 @@ Bins MakeBins(const HistogramPanel& panel, const Place& place) {
   }
   Extent x = data;
   for (const Curve& curve : panel.curves) {
-    CheckCurve(curve, panel.y, place.where);
+    CheckCurve(curve, panel.y, context.where);
     Include(curve, panel.y, x, y);
   }
   AxisScale across =
-      MakeScale(panel.x, x, 0.02, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis");
+      MakeScale(panel.x, x, 0.02, Direction::kAcross, context.plot_width, context.canvas, context.where + ": x axis");
   // Bins span the values, or the axis where its range is given or there is but one value.
   const bool narrow = panel.x.low != panel.x.high || data.low == data.high;
   const Extent range = narrow ? Extent{across.low, across.high} : data;
@@ -286,18 +287,18 @@ Bins MakeBins(const HistogramPanel& panel, const Place& place) {
   return {range,
           std::move(densities),
           {std::move(across),
-           MakeScale(panel.y, y, 0, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
-           place.style}};
+           MakeScale(panel.y, y, 0, Direction::kUp, context.plot_height, context.canvas, context.where + ": y axis"),
+           context.style}};
 }
 
 class HistogramDrawing : public FunctionDrawing {
  public:
-  HistogramDrawing(const HistogramPanel& panel, const Place& place)
-      : HistogramDrawing(panel, place, MakeBins(panel, place)) {}
+  HistogramDrawing(const HistogramPanel& panel, const PanelContext& context)
+      : HistogramDrawing(panel, context, MakeBins(panel, context)) {}
 
  private:
-  HistogramDrawing(const HistogramPanel& panel, const Place& place, Bins bins)
-      : FunctionDrawing(std::move(bins.axes), Entries(panel, place.style), place),
+  HistogramDrawing(const HistogramPanel& panel, const PanelContext& context, Bins bins)
+      : FunctionDrawing(std::move(bins.axes), Entries(panel, context.style), context),
         panel_(panel),
         range_(bins.range),
         densities_(std::move(bins.densities)) {}
@@ -312,13 +313,13 @@ class HistogramDrawing : public FunctionDrawing {
   void DrawInside(Canvas& canvas, const Rectangle& plot) const override {
     for (std::size_t s = 0; s < densities_.size(); ++s) {
       const double width = (range_.high - range_.low) / static_cast<double>(densities_[s].size());
-      std::vector<Point> outline = {axes().Place(plot, range_.low, 0)};
+      std::vector<Point> outline = {axes().PointAt(plot, range_.low, 0)};
       for (std::size_t b = 0; b < densities_[s].size(); ++b) {
         const double left = range_.low + static_cast<double>(b) * width;
-        outline.push_back(axes().Place(plot, left, densities_[s][b]));
-        outline.push_back(axes().Place(plot, left + width, densities_[s][b]));
+        outline.push_back(axes().PointAt(plot, left, densities_[s][b]));
+        outline.push_back(axes().PointAt(plot, left + width, densities_[s][b]));
       }
-      outline.push_back(axes().Place(plot, range_.high, 0));
+      outline.push_back(axes().PointAt(plot, range_.high, 0));
       canvas.Fill(outline, LookOf(s, style()).color, kBarAlpha);
       canvas.Stroke(outline, LookOf(s, style()).color, 0.9);
     }
@@ -334,12 +335,12 @@ class HistogramDrawing : public FunctionDrawing {
 
 }  // namespace
 
-std::unique_ptr<Drawing> Prepare(const LinePanel& panel, const Place& place) {
-  return std::make_unique<LineDrawing>(panel, place);
+std::unique_ptr<Drawing> Prepare(const LinePanel& panel, const PanelContext& context) {
+  return std::make_unique<LineDrawing>(panel, context);
 }
 
-std::unique_ptr<Drawing> Prepare(const HistogramPanel& panel, const Place& place) {
-  return std::make_unique<HistogramDrawing>(panel, place);
+std::unique_ptr<Drawing> Prepare(const HistogramPanel& panel, const PanelContext& context) {
+  return std::make_unique<HistogramDrawing>(panel, context);
 }
 
 }  // namespace grbm

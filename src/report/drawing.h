@@ -19,7 +19,7 @@ class Drawing {
 };
 
 // What a panel needs to know of its figure.
-struct Place {
+struct PanelContext {
   const Style& style;
   double plot_width;
   double plot_height;
@@ -28,10 +28,10 @@ struct Place {
 };
 
 // Throw DataError or ConfigError where the panel cannot be drawn. The panel must outlive its drawing.
-std::unique_ptr<Drawing> Prepare(const DensityPanel& panel, const Place& place);
-std::unique_ptr<Drawing> Prepare(const ScatterPanel& panel, const Place& place);
-std::unique_ptr<Drawing> Prepare(const LinePanel& panel, const Place& place);
-std::unique_ptr<Drawing> Prepare(const HistogramPanel& panel, const Place& place);
-std::unique_ptr<Drawing> Prepare(const ImagePanel& panel, const Place& place);
+std::unique_ptr<Drawing> Prepare(const DensityPanel& panel, const PanelContext& context);
+std::unique_ptr<Drawing> Prepare(const ScatterPanel& panel, const PanelContext& context);
+std::unique_ptr<Drawing> Prepare(const LinePanel& panel, const PanelContext& context);
+std::unique_ptr<Drawing> Prepare(const HistogramPanel& panel, const PanelContext& context);
+std::unique_ptr<Drawing> Prepare(const ImagePanel& panel, const PanelContext& context);
 
 }  // namespace grbm

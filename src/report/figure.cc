@@ -104,10 +104,11 @@ class Layout {
     const std::size_t rows = (figure.panels.size() + columns_ - 1) / columns_;
     left_.resize(columns_), right_.resize(columns_), top_.resize(rows), bottom_.resize(rows);
     for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-      const Place place = {style_, figure.plot_width, figure.plot_height, canvas, fmt::format("figure: panel {}", i)};
+      const PanelContext context = {style_, figure.plot_width, figure.plot_height, canvas,
+                                    fmt::format("figure: panel {}", i)};
       Cell cell = std::visit(
           [&](const auto& p) {
-            return Cell{{p.title}, p.caption, Prepare(p, place)};
+            return Cell{{p.title}, p.caption, Prepare(p, context)};
           },
           figure.panels[i]);
       const Margins room = cell.drawing->Measure(canvas);

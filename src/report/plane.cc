@@ -15,10 +15,11 @@ namespace {
 constexpr double kBarGap = 8;
 constexpr double kBarWidth = 9;
 
-Axes MakeAxes(const Axis& x, const Axis& y, Extent x_data, Extent y_data, double padding, const Place& place) {
-  return {MakeScale(x, x_data, padding, Direction::kAcross, place.plot_width, place.canvas, place.where + ": x axis"),
-          MakeScale(y, y_data, padding, Direction::kUp, place.plot_height, place.canvas, place.where + ": y axis"),
-          place.style};
+Axes MakeAxes(const Axis& x, const Axis& y, Extent x_data, Extent y_data, double padding, const PanelContext& context) {
+  return {
+      MakeScale(x, x_data, padding, Direction::kAcross, context.plot_width, context.canvas, context.where + ": x axis"),
+      MakeScale(y, y_data, padding, Direction::kUp, context.plot_height, context.canvas, context.where + ": y axis"),
+      context.style};
 }
 
 void RefuseLog(const Axis& axis, const std::string& where, const char* what) {
@@ -27,14 +28,14 @@ void RefuseLog(const Axis& axis, const std::string& where, const char* what) {
 
 class DensityDrawing : public Drawing {
  public:
-  DensityDrawing(const DensityPanel& panel, const Place& place)
+  DensityDrawing(const DensityPanel& panel, const PanelContext& context)
       : axes_(MakeAxes(panel.x, panel.y, {0, static_cast<double>(panel.density.cols())},
-                       {0, static_cast<double>(panel.density.rows())}, 0, place)),
-        style_(place.style) {
-    RefuseLog(panel.x, place.where + ": x axis", "a heat map");
-    RefuseLog(panel.y, place.where + ": y axis", "a heat map");
+                       {0, static_cast<double>(panel.density.rows())}, 0, context)),
+        style_(context.style) {
+    RefuseLog(panel.x, context.where + ": x axis", "a heat map");
+    RefuseLog(panel.y, context.where + ": y axis", "a heat map");
     if (panel.value.log && panel.value.low == panel.value.high) {
-      throw ConfigError(place.where + ": value: log = true: give the range of the colours, both ends above 0");
+      throw ConfigError(context.where + ": value: log = true: give the range of the colours, both ends above 0");
     }
     const Matrix& density = panel.density;
     Extent values = kNothing;
@@ -42,14 +43,14 @@ class DensityDrawing : public Drawing {
       for (Index c = 0; c < density.cols(); ++c) {
         if (!std::isfinite(density(r, c))) {
           throw DataError(
-              fmt::format("{}: density({}, {}) = {}: allowed are finite numbers", place.where, r, c, density(r, c)));
+              fmt::format("{}: density({}, {}) = {}: allowed are finite numbers", context.where, r, c, density(r, c)));
         }
         values.Include(density(r, c));
       }
     }
     if (values.low >= 0) values.low = 0;
-    value_ =
-        MakeScale(panel.value, values, 0, Direction::kUp, place.plot_height, place.canvas, place.where + ": value");
+    value_ = MakeScale(panel.value, values, 0, Direction::kUp, context.plot_height, context.canvas,
+                       context.where + ": value");
     map_ = {density.rows(), density.cols(), 3, {}};
     for (Index r = density.rows() - 1; r >= 0; --r) {
       for (const float v : density.row(r)) Append(map_, value_.Position(static_cast<double>(v)));
@@ -87,10 +88,10 @@ class DensityDrawing : public Drawing {
 
 class ScatterDrawing : public Drawing {
  public:
-  ScatterDrawing(const ScatterPanel& panel, const Place& place)
-      : panel_(panel), axes_(CheckedAxes(panel, place)), style_(place.style) {
+  ScatterDrawing(const ScatterPanel& panel, const PanelContext& context)
+      : panel_(panel), axes_(CheckedAxes(panel, context)), style_(context.style) {
     if (!(panel.radius >= 0 && panel.radius <= 100)) {
-      throw ConfigError(fmt::format("{}: radius = {}: allowed is 0 to 100 points", place.where, panel.radius));
+      throw ConfigError(fmt::format("{}: radius = {}: allowed is 0 to 100 points", context.where, panel.radius));
     }
     // The more points, the smaller and fainter, so that a crowd still shows where it is densest.
     const double crowd = std::clamp(std::log10(static_cast<double>(panel.points.rows()) / 100) / 3, 0.0, 1.0);
@@ -107,16 +108,16 @@ class ScatterDrawing : public Drawing {
       const double x = static_cast<double>(points(i, 0)), y = static_cast<double>(points(i, 1));
       const double across = axes_.x().Position(x), up = axes_.y().Position(y);
       if (across < -0.1 || across > 1.1 || up < -0.1 || up > 1.1) continue;
-      canvas.Dot(axes_.Place(plot, x, y), radius_, style_.series[0], alpha_);
+      canvas.Dot(axes_.PointAt(plot, x, y), radius_, style_.series[0], alpha_);
     }
     canvas.EndClip();
     axes_.DrawLines(canvas, plot, true);
   }
 
  private:
-  static Axes CheckedAxes(const ScatterPanel& panel, const Place& place) {
+  static Axes CheckedAxes(const ScatterPanel& panel, const PanelContext& context) {
     if (panel.points.cols() != 2 || panel.points.rows() < 1) {
-      throw DataError(fmt::format("{}: points of {}×{}: allowed is points × 2, at least one point", place.where,
+      throw DataError(fmt::format("{}: points of {}×{}: allowed is points × 2, at least one point", context.where,
                                   panel.points.rows(), panel.points.cols()));
     }
     Extent ranges[2] = {kNothing, kNothing};
@@ -124,12 +125,13 @@ class ScatterDrawing : public Drawing {
       for (Index c = 0; c < 2; ++c) {
         const auto value = static_cast<double>(panel.points(i, c));
         if (!std::isfinite(value)) {
-          throw DataError(fmt::format("{}: points({}, {}) = {}: allowed are finite numbers", place.where, i, c, value));
+          throw DataError(
+              fmt::format("{}: points({}, {}) = {}: allowed are finite numbers", context.where, i, c, value));
         }
         ranges[c].Include(value);
       }
     }
-    return MakeAxes(panel.x, panel.y, ranges[0], ranges[1], 0.05, place);
+    return MakeAxes(panel.x, panel.y, ranges[0], ranges[1], 0.05, context);
   }
 
   const ScatterPanel& panel_;
@@ -141,8 +143,8 @@ class ScatterDrawing : public Drawing {
 
 class ImageDrawing : public Drawing {
  public:
-  ImageDrawing(const ImagePanel& panel, const Place& place) : image_(panel.image) {
-    CheckImage(panel.image, place.where + ": image");
+  ImageDrawing(const ImagePanel& panel, const PanelContext& context) : image_(panel.image) {
+    CheckImage(panel.image, context.where + ": image");
   }
   Margins Measure(Canvas&) const override { return {}; }
   void Draw(Canvas& canvas, const Rectangle& plot) const override {
@@ -159,21 +161,21 @@ class ImageDrawing : public Drawing {
 
 }  // namespace
 
-std::unique_ptr<Drawing> Prepare(const DensityPanel& panel, const Place& place) {
+std::unique_ptr<Drawing> Prepare(const DensityPanel& panel, const PanelContext& context) {
   const Index values = ImageValues(panel.density.rows(), panel.density.cols(), 3);
   if (values < 0) {
-    throw DataError(fmt::format("{}: density of {}×{}: allowed are 1 or more rows and columns", place.where,
+    throw DataError(fmt::format("{}: density of {}×{}: allowed are 1 or more rows and columns", context.where,
                                 panel.density.rows(), panel.density.cols()));
   }
-  return std::make_unique<DensityDrawing>(panel, place);
+  return std::make_unique<DensityDrawing>(panel, context);
 }
 
-std::unique_ptr<Drawing> Prepare(const ScatterPanel& panel, const Place& place) {
-  return std::make_unique<ScatterDrawing>(panel, place);
+std::unique_ptr<Drawing> Prepare(const ScatterPanel& panel, const PanelContext& context) {
+  return std::make_unique<ScatterDrawing>(panel, context);
 }
 
-std::unique_ptr<Drawing> Prepare(const ImagePanel& panel, const Place& place) {
-  return std::make_unique<ImageDrawing>(panel, place);
+std::unique_ptr<Drawing> Prepare(const ImagePanel& panel, const PanelContext& context) {
+  return std::make_unique<ImageDrawing>(panel, context);
 }
 
 }  // namespace grbm

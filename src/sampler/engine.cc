@@ -15,8 +15,6 @@ using kernels::Rows;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 void FitPanels(Panels& panels, Index rows, Index cols) {
   if (panels.rows() != rows || panels.cols() != cols) panels = Panels(rows, cols);
 }
@@ -45,9 +43,9 @@ void Engine::Keep(Extras extras) {
       proposed_.hidden = BitMatrix(count(), model_->hidden());
     }
     Fit(proposed_);
-    visible_sums_.resize(Size(kernels::GroupCount(model_->visible()) * count()));
+    visible_sums_.resize(ToSize(kernels::GroupCount(model_->visible()) * count()));
   }
-  accepted_.assign(Size(count()), 1);
+  accepted_.assign(ToSize(count()), 1);
 }
 
 void Engine::Fit(States& states) const {

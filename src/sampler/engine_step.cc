@@ -14,8 +14,6 @@ using kernels::Rows;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 void CopyLines(const Panels& from, Index tile, Index row, Panels& to) {
   for (Index p = 0; p < kernels::GroupPanels(from.cols(), tile); ++p) {
     const Index panel = tile * kernels::kGroupPanels + p;
@@ -45,8 +43,8 @@ void Engine::SetMove(const Move& move) {
   variance_share_ = deviation * deviation / double{model_->variance().front()};
   has_move_ = true;
   if (transition_->acceptance() == Transition::Acceptance::kNone) return;
-  inverse_noise_.assign(Size(PanelCount(static_cast<Index>(move.noise.size())) * kernels::kPanel), 0.0);
-  for (std::size_t i = 0; i < Size(model_->gaussian_units()); ++i) {
+  inverse_noise_.assign(ToSize(PanelCount(static_cast<Index>(move.noise.size())) * kernels::kPanel), 0.0);
+  for (std::size_t i = 0; i < ToSize(model_->gaussian_units()); ++i) {
     inverse_noise_[i] = 0.5 / (double{move.noise[i]} * double{move.noise[i]});
   }
 }
@@ -121,16 +119,16 @@ void Engine::DrawLabels(const StepPlace& s) {
     UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
   }
   pool_.ParallelFor(count(), [&](Index r) {
-    std::vector<double> logs(Size(classes));
+    std::vector<double> logs(ToSize(classes));
     if (marginal()) {
-      std::vector<float> x(Size(model_->hidden()));
+      std::vector<float> x(ToSize(model_->hidden()));
       for (std::size_t j = 0; j < x.size(); ++j) x[j] = logits_.view()(r, static_cast<Index>(j));
       ClassEnergies(*model_, x, logs);
     } else {
       for (Index k = 0; k < classes; ++k) {
-        const std::size_t unit = Size(first + k);
-        logs[Size(k)] = (double{model_->mu()[unit]} + double{now_.product.view()(r, first + k)}) *
-                        double{model_->inverse_variance()[unit]};
+        const std::size_t unit = ToSize(first + k);
+        logs[ToSize(k)] = (double{model_->mu()[unit]} + double{now_.product.view()(r, first + k)}) *
+                          double{model_->inverse_variance()[unit]};
       }
     }
     for (double& l : logs) l /= options_.temperature;
@@ -155,7 +153,7 @@ void Engine::Decide(const StepPlace& s) {
   for (Index r = 0; r < count(); ++r) {
     kernels::VisibleSums sum;
     for (Index tile = 0; tile < kernels::GroupCount(now_.visible.cols()); ++tile) {
-      const kernels::VisibleSums& part = visible_sums_[Size(tile * count() + r)];
+      const kernels::VisibleSums& part = visible_sums_[ToSize(tile * count() + r)];
       sum.from += part.from;
       sum.to += part.to;
       sum.proposal += part.proposal;
@@ -163,12 +161,12 @@ void Engine::Decide(const StepPlace& s) {
     }
     const auto state = [&](const States& states, double quadratic) {
       if (!keeps_all()) return StepSums::State{quadratic, 0, 0};
-      return StepSums::State{quadratic, states.sums.active[Size(r)], states.sums.softplus[Size(r)]};
+      return StepSums::State{quadratic, states.sums.active[ToSize(r)], states.sums.softplus[ToSize(r)]};
     };
     const double log_ratio =
         transition_->LogAcceptance({state(now_, sum.from), state(proposed_, sum.to), sum.proposal, sum.conditional});
     const double u = s.accept.stream.UniformDouble(s.accept.step, s.accept.first_chain + static_cast<std::uint32_t>(r));
-    accepted_[Size(r)] = std::log(u) < log_ratio ? 1 : 0;
+    accepted_[ToSize(r)] = std::log(u) < log_ratio ? 1 : 0;
   }
 }
 
@@ -176,7 +174,7 @@ void Engine::Decide(const StepPlace& s) {
 template <typename Body>
 void Engine::ForRejected(Rows rows, const Body& body) const {
   for (Index r = rows.first; r < rows.first + rows.count; ++r) {
-    if (accepted_[Size(r)] == 0) body(r);
+    if (accepted_[ToSize(r)] == 0) body(r);
   }
 }
 
@@ -195,8 +193,8 @@ void Engine::TakeProposed() {
     });
   });
   ForRejected(all(), [&](Index r) {
-    proposed_.sums.active[Size(r)] = now_.sums.active[Size(r)];
-    proposed_.sums.softplus[Size(r)] = now_.sums.softplus[Size(r)];
+    proposed_.sums.active[ToSize(r)] = now_.sums.active[ToSize(r)];
+    proposed_.sums.softplus[ToSize(r)] = now_.sums.softplus[ToSize(r)];
   });
   std::swap(now_, proposed_);
 }

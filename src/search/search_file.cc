@@ -34,11 +34,11 @@ std::vector<Entry> Entries(const toml::node& node, const std::string& part, cons
   const toml::table* table = node.as_table();
   if (table == nullptr) {
     throw ConfigError(
-        fmt::format("{}: '{}' is a section: write [{}] and settings below it", Place(source, node), part, part));
+        fmt::format("{}: '{}' is a section: write [{}] and settings below it", SourceLine(source, node), part, part));
   }
   std::vector<Entry> entries;
   const auto add = [&](const std::string& name, const toml::node& value) {
-    entries.push_back({name, &value, fmt::format("{}: [{}] {}", Place(source, value), part, name)});
+    entries.push_back({name, &value, fmt::format("{}: [{}] {}", SourceLine(source, value), part, name)});
   };
   for (const auto& [key, value] : *table) {
     const std::string name(key.str());
@@ -49,7 +49,7 @@ std::vector<Entry> Entries(const toml::node& node, const std::string& part, cons
       for (const auto& [inner, setting] : *section) add(name + "." + std::string(inner.str()), setting);
     } else {
       throw ConfigError(fmt::format("{}: [{}] {}: allowed is \"section.key\", for instance \"train.learning_rate\"",
-                                    Place(source, value), part, name));
+                                    SourceLine(source, value), part, name));
     }
   }
   std::ranges::stable_sort(entries, {}, [](const Entry& entry) {
@@ -94,7 +94,7 @@ class Parser {
   // The line of a key, where it was given.
   std::string At(const std::string& key) const {
     const toml::node* node = table_.get(key);
-    return node != nullptr ? Place(source_, *node) : source_;
+    return node != nullptr ? SourceLine(source_, *node) : source_;
   }
   [[noreturn]] void Refuse(const std::string& key, const std::string& why) const {
     throw ConfigError(fmt::format("{}: {}: {}", At(key), key, why));
@@ -107,9 +107,9 @@ class Parser {
     known.push_back({"set", &ignored, ""});
     known.push_back({"vary", &ignored, ""});
     for (const auto& [key, node] : table_) {
-      const Field& field = FindField(known, key.str(), Place(source_, node));
+      const Field& field = FindField(known, key.str(), SourceLine(source_, node));
       if (field.name == "set" || field.name == "vary") continue;
-      Assign(field, ToScalar(node, Place(source_, node), key.str()), Place(source_, node));
+      Assign(field, ToScalar(node, SourceLine(source_, node), key.str()), SourceLine(source_, node));
     }
   }
 

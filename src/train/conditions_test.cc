@@ -19,13 +19,11 @@ using testing::ConditionedModel;
 using testing::ErrorOf;
 using ::testing::HasSubstr;
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 std::span<const float> ConditionsOf(const Model& model, std::span<const float> row) {
-  return row.last(Size(model.conditions()));
+  return row.last(ToSize(model.conditions()));
 }
 std::span<const float> ValuesOf(const Model& model, std::span<const float> row) {
-  return row.first(Size(model.visible()));
+  return row.first(ToSize(model.visible()));
 }
 
 // Ẽ/τ of rows (v, u), on average, in double.

@@ -58,7 +58,7 @@ Config ParseConfig(std::string_view text, const std::string& source) {
   const auto sections = config.Sections();
   const toml::table table = ParseToml(text, source);
   for (const auto& [section_key, node] : table) {
-    const std::string where = Place(source, node);
+    const std::string where = SourceLine(source, node);
     const toml::table* entries = node.as_table();
     if (entries == nullptr) {
       throw ConfigError(
@@ -68,7 +68,7 @@ Config ParseConfig(std::string_view text, const std::string& source) {
     }
     const Config::Section& section = FindSection(sections, section_key.str(), where);
     for (const auto& [key, value] : *entries) {
-      const std::string line = fmt::format("{}: [{}]", Place(source, value), section.name);
+      const std::string line = fmt::format("{}: [{}]", SourceLine(source, value), section.name);
       const Field& field = FindField(section.fields, key.str(), line);
       Assign(field, ToScalar(value, line, key.str()), line);
     }

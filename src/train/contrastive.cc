@@ -20,14 +20,12 @@ namespace {
 // A step of a model with as many weights is shared by all threads.
 constexpr Index kLargeModel = 1 << 20;
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 // Adds to each hidden unit how many rows have it on.
 void CountOn(ConstBitView h, std::span<double> on) {
   for (Index g = 0; g < h.groups(); ++g) {
     for (Index r = 0; r < h.rows(); ++r) {
       for (std::uint64_t word = h.word(r, g); word != 0; word &= word - 1) {
-        ++on[Size(g * ConstBitView::kGroup + std::countr_zero(word))];
+        ++on[ToSize(g * ConstBitView::kGroup + std::countr_zero(word))];
       }
     }
   }
@@ -75,7 +73,7 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
   Index from = 0;
   for (Index r = 0; r < chains.count(); ++r) {
     const double mark = (static_cast<double>(r) + start) / static_cast<double>(chains.count()) * ends.back();
-    while (from + 1 < chains.count() && ends[Size(from)] <= mark) ++from;
+    while (from + 1 < chains.count() && ends[ToSize(from)] <= mark) ++from;
     CopyRows(chains.visible.view().Rows(from, 1), out.visible.view().Rows(r, 1));
     CopyRows(chains.hidden.view().Rows(from, 1), out.hidden.view().Rows(r, 1));
   }
@@ -84,8 +82,8 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
 
 // Adds (v - mean) uᵀ of a row, u being its conditions: Gaussian × condition units.                        [math.md (82)]
 void AddShift(const Model& model, std::span<const float> v, std::span<const float> mean, std::span<double> sums) {
-  const std::span<const float> u = v.last(Size(model.condition_units()));
-  for (std::size_t i = 0; i < Size(model.gaussian_units()); ++i) {
+  const std::span<const float> u = v.last(ToSize(model.condition_units()));
+  for (std::size_t i = 0; i < ToSize(model.gaussian_units()); ++i) {
     const double difference = double{v[i]} - double{mean[i]};
     for (std::size_t k = 0; k < u.size(); ++k) sums[i * u.size() + k] += difference * double{u[k]};
   }
@@ -149,8 +147,8 @@ Chains Contrastive::Collect(const Model& model) const {
   std::vector<std::vector<std::uint64_t>> hidden_of;
   for (int r = 0; r < ranks_.count(); ++r) {
     const auto [visible, hidden] = rows_of(split_->RowsOfRank(r));
-    visible_of.emplace_back(Size(visible.rows() * visible.cols()));
-    hidden_of.emplace_back(Size(hidden.rows() * hidden.groups()));
+    visible_of.emplace_back(ToSize(visible.rows() * visible.cols()));
+    hidden_of.emplace_back(ToSize(hidden.rows() * hidden.groups()));
   }
   const auto view = [&](int r) {
     const Index rows = split_->RowsOfRank(r).count;
@@ -177,7 +175,7 @@ void Contrastive::Distribute(const Chains& chains) {
 }
 
 void Contrastive::ForCrews(const std::function<void(Crew&)>& body) {
-  pool_.ParallelFor(static_cast<Index>(crews_.size()), [&](Index k) { body(*crews_[Size(k)]); });
+  pool_.ParallelFor(static_cast<Index>(crews_.size()), [&](Index k) { body(*crews_[ToSize(k)]); });
 }
 
 // Crews for this rank's part of a batch, and sums for its pieces.
@@ -393,7 +391,7 @@ void Contrastive::RunCrews(const Model& model, const SamplerOptions& sampler, st
 
 std::size_t Contrastive::OtherSize(const Model& model) const {
   if (options_.discriminative > 0) return DiscriminativeSums::LabelSize(model);
-  return Size(model.gaussian_units() * model.condition_units());
+  return ToSize(model.gaussian_units() * model.condition_units());
 }
 
 std::vector<double> Contrastive::OtherSums(const Model& model, ConstMatrix data) const {
@@ -403,12 +401,12 @@ std::vector<double> Contrastive::OtherSums(const Model& model, ConstMatrix data)
   const std::size_t size = OtherSize(model);
   const Matrix mean = data_->MeanVisible();
   const kernels::Rows pieces = split_->PiecesOfRank(ranks_.rank());
-  sums.resize(Size(pieces.count) * size);
+  sums.resize(ToSize(pieces.count) * size);
   pool_.ParallelFor(pieces.count, [&](Index k) {
     const kernels::Rows rows = split_->RowsOfPiece(pieces.first + k);
     const Index first = rows.first - split_->RowsOfRank(ranks_.rank()).first;
     for (Index r = first; r < first + rows.count; ++r) {
-      AddShift(model, data.row(r), mean.row(r), std::span(sums).subspan(Size(k) * size, size));
+      AddShift(model, data.row(r), mean.row(r), std::span(sums).subspan(ToSize(k) * size, size));
     }
   });
   return sums;
@@ -425,7 +423,7 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
   }
   // What this rank saw: moves accepted, how often each hidden unit was on, on the data and on the chains, and the error of
   // each row. All but the last are whole numbers, whose sums have no order.
-  const std::size_t hidden = Size(model.hidden());
+  const std::size_t hidden = ToSize(model.hidden());
   std::vector<double> seen(1 + 2 * hidden);
   for (const auto& crew : crews_) {
     for (const Index accepted : crew->accepted) seen[0] += static_cast<double>(accepted);
@@ -434,7 +432,7 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
   if (data.rows() > 0) CountOn(data_->hidden(), std::span(seen).subspan(1, hidden));
   if (report && data.rows() > 0) {
     const Matrix mean = VisibleMean(model, data_->hidden(), pool_);
-    const std::size_t values = Size(model.gaussian_units());
+    const std::size_t values = ToSize(model.gaussian_units());
     for (Index r = 0; r < data.rows(); ++r) {
       seen.push_back(RowError(data.row(r).first(values), mean.row(r).first(values)));
     }
@@ -451,8 +449,8 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
   } else {
     std::vector<std::size_t> sizes;
     for (int r = 0; r < ranks_.count(); ++r) {
-      sizes.push_back(1 + 2 * hidden + (report ? Size(split_->RowsOfRank(r).count) : 0) +
-                      Size(split_->PiecesOfRank(r).count) * other_size);
+      sizes.push_back(1 + 2 * hidden + (report ? ToSize(split_->RowsOfRank(r).count) : 0) +
+                      ToSize(split_->PiecesOfRank(r).count) * other_size);
     }
     all = ExchangeGradient(ranks_, *split_, model, pieces, scale, sizes, seen, kind, gradient, pool_);
   }
@@ -460,7 +458,7 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
     // Taken off the reports again, piece by piece.
     std::vector<std::span<const double>> of_pieces;
     for (int r = 0; r < ranks_.count(); ++r) {
-      const std::size_t count = Size(split_->PiecesOfRank(r).count);
+      const std::size_t count = ToSize(split_->PiecesOfRank(r).count);
       const std::span<const double> parts =
           std::span(all.reports[static_cast<std::size_t>(r)]).last(count * other_size);
       for (std::size_t k = 0; k < count; ++k) of_pieces.push_back(parts.subspan(k * other_size, other_size));
@@ -471,13 +469,13 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
       AddLabelGradient(model, sum, factor, gradient);
     } else {
       for (std::size_t k = 0; k < sum.size(); ++k) {
-        sum[k] *= -factor * double{model.inverse_variance()[k / Size(model.condition_units())]};
+        sum[k] *= -factor * double{model.inverse_variance()[k / ToSize(model.condition_units())]};
       }
       shift_gradient_ = std::move(sum);
     }
     for (int r = 0; r < ranks_.count(); ++r) {
       std::vector<double>& said = all.reports[static_cast<std::size_t>(r)];
-      said.resize(said.size() - Size(split_->PiecesOfRank(r).count) * other_size);
+      said.resize(said.size() - ToSize(split_->PiecesOfRank(r).count) * other_size);
     }
   }
   Report(model, all, steps, report);
@@ -486,7 +484,7 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
 void Contrastive::Report(const Model& model, const Exchanged& all, std::int64_t steps, bool report) {
   const Index rows = split_->rows();
   const auto count = static_cast<double>(rows);
-  const std::size_t hidden = Size(model.hidden());
+  const std::size_t hidden = ToSize(model.hidden());
   std::vector<double> total(1 + 2 * hidden);
   double error = 0;
   for (const std::vector<double>& seen : all.reports) {

@@ -13,8 +13,6 @@ using kernels::Rows;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 // What a piece's hidden units make of each class.
 struct ByClass {
   std::vector<Panels> probabilities;  // p(h | v, y = k): rows × hidden
@@ -29,24 +27,24 @@ ByClass Classes(const Model& model, const Panels& v, ThreadPool& pool) {
   of_values.logits = x;
   UpdateHidden(model.packed(pool), v, {0, v.rows()}, of_values, pool);
   ByClass result{{}, BasicMatrix<double>(v.rows(), classes)};
-  std::vector<HiddenSums> sums(Size(classes));
-  std::vector<kernels::HiddenResult> wanted(Size(classes));
+  std::vector<HiddenSums> sums(ToSize(classes));
+  std::vector<kernels::HiddenResult> wanted(ToSize(classes));
   for (Index k = 0; k < classes; ++k) {
     result.probabilities.emplace_back(v.rows(), model.hidden());
-    wanted[Size(k)].probabilities = result.probabilities.back();
-    sums[Size(k)].Prepare(v.rows(), model.hidden(), wanted[Size(k)]);
+    wanted[ToSize(k)].probabilities = result.probabilities.back();
+    sums[ToSize(k)].Prepare(v.rows(), model.hidden(), wanted[ToSize(k)]);
   }
   Panels logits(v.rows(), model.hidden());
   ForTiles(model.hidden(), v.rows(), pool, [&](Index group, Rows rows) {
     for (Index k = 0; k < classes; ++k) {
       const Index unit = model.gaussian_units() + k;
-      const float inverse_variance = model.inverse_variance()[Size(unit)];
+      const float inverse_variance = model.inverse_variance()[ToSize(unit)];
       const std::span<const float> weights = model.W().row(unit);
       for (Index p = 0; p < kernels::GroupPanels(model.hidden(), group); ++p) {
         const Index panel = group * kernels::kGroupPanels + p;
         float shift[kPanel] = {};
         for (Index j = panel * kPanel; j < std::min(model.hidden(), (panel + 1) * kPanel); ++j) {
-          shift[j % kPanel] = weights[Size(j)] * inverse_variance;
+          shift[j % kPanel] = weights[ToSize(j)] * inverse_variance;
         }
         for (Index r = rows.first; r < rows.first + rows.count; ++r) {
           const float* const from = x.view().line(panel, r);
@@ -54,14 +52,14 @@ ByClass Classes(const Model& model, const Panels& v, ThreadPool& pool) {
           for (Index c = 0; c < kPanel; ++c) to[c] = from[c] + shift[c];
         }
       }
-      kernels::FromLogits(logits, 1, group, rows, wanted[Size(k)]);
+      kernels::FromLogits(logits, 1, group, rows, wanted[ToSize(k)]);
     }
   });
   for (Index k = 0; k < classes; ++k) {
-    sums[Size(k)].Finish();
-    const std::size_t unit = Size(model.gaussian_units() + k);
+    sums[ToSize(k)].Finish();
+    const std::size_t unit = ToSize(model.gaussian_units() + k);
     const double bias = double{model.mu()[unit]} * double{model.inverse_variance()[unit]};
-    for (Index r = 0; r < v.rows(); ++r) result.logs(r, k) = bias + sums[Size(k)].softplus[Size(r)];
+    for (Index r = 0; r < v.rows(); ++r) result.logs(r, k) = bias + sums[ToSize(k)].softplus[ToSize(r)];
   }
   for (Index r = 0; r < v.rows(); ++r) NormalizeLogs(result.logs.row(r));
   return result;
@@ -89,11 +87,11 @@ void DiscriminativeSums::Compute(const Model& model, kernels::ConstPanelView vis
   }
   const ByClass by_class = Classes(model, v, pool);
   of_labels_.assign(LabelSize(model), 0);
-  const std::span<double> of_bias = std::span(of_labels_).last(Size(classes));
+  const std::span<double> of_bias = std::span(of_labels_).last(ToSize(classes));
   for (Index r = 0; r < rows; ++r) {
     for (Index k = 0; k < classes; ++k) {
       share(r, k) = weight * (share(r, k) + std::exp(by_class.logs(r, k)));
-      of_bias[Size(k)] += share(r, k);
+      of_bias[ToSize(k)] += share(r, k);
     }
   }
   Panels minus(rows, model.hidden());  // -d
@@ -102,7 +100,7 @@ void DiscriminativeSums::Compute(const Model& model, kernels::ConstPanelView vis
     for (Index r = 0; r < rows; ++r) {
       double sum[kPanel] = {};
       for (Index k = 0; k < classes; ++k) {
-        const float* const g = by_class.probabilities[Size(k)].view().line(panel, r);
+        const float* const g = by_class.probabilities[ToSize(k)].view().line(panel, r);
         double* const of_weights = of_labels_.data() + k * model.hidden() + panel * kPanel;
         for (Index c = 0; c < width; ++c) {
           const double part = share(r, k) * double{g[c]};
@@ -120,17 +118,17 @@ void DiscriminativeSums::Compute(const Model& model, kernels::ConstPanelView vis
 }
 
 void AddLabelGradient(const Model& model, std::span<const double> of_labels, double factor, Parameters& gradient) {
-  const std::size_t hidden = Size(model.hidden());
+  const std::size_t hidden = ToSize(model.hidden());
   for (Index k = 0; k < model.label_units(); ++k) {
-    const std::size_t unit = Size(model.gaussian_units() + k);
+    const std::size_t unit = ToSize(model.gaussian_units() + k);
     const double scale = factor / std::exp(double{model.log_var()[unit]});
-    const std::span<const double> of_weights = of_labels.subspan(Size(k) * hidden, hidden);
+    const std::span<const double> of_weights = of_labels.subspan(ToSize(k) * hidden, hidden);
     const std::span<float> row = gradient.W.row(static_cast<Index>(unit));
     for (std::size_t j = 0; j < hidden; ++j) {
       row[j] += static_cast<float>(scale * of_weights[j]);
       gradient.b[j] += static_cast<float>(factor * of_weights[j]);
     }
-    const std::size_t bias = Size(model.label_units()) * hidden + Size(k);
+    const std::size_t bias = ToSize(model.label_units()) * hidden + ToSize(k);
     gradient.mu[unit] += static_cast<float>(scale * of_labels[bias]);
   }
 }

@@ -10,13 +10,11 @@ using kernels::Rows;
 
 namespace {
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 // Some panels of the products of some pieces, piece after piece.
 class PanelBlock {
  public:
   PanelBlock(Index hidden, Index visible, Rows panels, Index pieces)
-      : hidden_(hidden), visible_(visible), panels_(panels), values_(Size(pieces * panels.count * hidden * kPanel)) {}
+      : hidden_(hidden), visible_(visible), panels_(panels), values_(ToSize(pieces * panels.count * hidden * kPanel)) {}
 
   // A view of one panel that stands for each.
   PanelView At(Index piece, Index panel) {
@@ -25,8 +23,8 @@ class PanelBlock {
   }
   std::span<float> values() { return values_; }
   std::span<float> PartOf(Rows pieces) {
-    const std::size_t piece = Size(panels_.count * hidden_ * kPanel);
-    return values().subspan(Size(pieces.first) * piece, Size(pieces.count) * piece);
+    const std::size_t piece = ToSize(panels_.count * hidden_ * kPanel);
+    return values().subspan(ToSize(pieces.first) * piece, ToSize(pieces.count) * piece);
   }
 
  private:
@@ -42,7 +40,7 @@ std::vector<std::vector<double>> GatherVectors(Ranks& ranks, const BatchSplit& s
                                                std::span<const double> report) {
   std::vector<std::vector<double>> all;
   for (int r = 0; r < ranks.count(); ++r) {
-    all.emplace_back(2 * Size(split.PiecesOfRank(r).count) * size + report_sizes[static_cast<std::size_t>(r)]);
+    all.emplace_back(2 * ToSize(split.PiecesOfRank(r).count) * size + report_sizes[static_cast<std::size_t>(r)]);
   }
   auto to = all[static_cast<std::size_t>(ranks.rank())].begin();
   for (const PieceSums& piece : own) {
@@ -92,13 +90,13 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
     if (r != ranks.rank()) Receive<float>(ranks, r, mine.PartOf(split.PiecesOfRank(r)));
   }
   std::vector<PanelBlock> sent;
-  sent.reserve(Size(ranks.count()));
+  sent.reserve(ToSize(ranks.count()));
   const auto make = [&](PanelBlock& block, Index first_piece, Rows panels) {
     pool.ParallelFor(static_cast<Index>(own.size()) * panels.count, [&](Index k) {
       static thread_local AlignedVector<float> memory;
       const Index panel = panels.first + k % panels.count;
       const Index piece = k / panels.count;
-      PanelDifference(own[Size(piece)], scale.counted, panel, OnePanel(hidden, visible, memory),
+      PanelDifference(own[ToSize(piece)], scale.counted, panel, OnePanel(hidden, visible, memory),
                       block.At(first_piece + piece, panel));
     });
   };

@@ -274,7 +274,8 @@ void Run::WriteDataPicture() const {
 void Run::WritePicture(std::uint64_t update) const {
   const ModelFile file = data_trainer_.File();
   if (!ShowsSamples(file)) return;
-  const Matrix samples = DrawShown(file, PictureRows(file), PartSeed(request_.seed, Part::kPictures), pool_);
+  const Matrix samples =
+      DrawShown(file, PictureRows(file), EvaluationSeed(request_.seed, EvaluationStream::kPictures), pool_);
   const Picture picture = DrawPicture(file, samples);
   WriteFileAtomically(fmt::format("{}/{:012}{}", PictureFolder(request_.folder), update, picture.ending),
                       picture.contents);

@@ -51,7 +51,7 @@ toml::table ParseToml(std::string_view text, const std::string& source) {
   }
 }
 
-std::string Place(const std::string& source, const toml::node& node) {
+std::string SourceLine(const std::string& source, const toml::node& node) {
   return fmt::format("{}:{}", source, node.source().begin.line);
 }
 

@@ -14,7 +14,7 @@ namespace grbm {
 toml::table ParseToml(std::string_view text, const std::string& source);
 
 // "file:12".
-std::string Place(const std::string& source, const toml::node& node);
+std::string SourceLine(const std::string& source, const toml::node& node);
 
 // Throws ConfigError, opened by `where`, for what is no single value.
 Scalar ToScalar(const toml::node& node, std::string_view where, std::string_view key);

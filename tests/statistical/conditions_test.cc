@@ -15,8 +15,6 @@ namespace {
 
 using testing::ConditionedModel;
 
-std::size_t Size(Index value) { return static_cast<std::size_t>(value); }
-
 // Conditions of which there are few, and rows of each; not of the law N(0, 1) that noise has.
 struct Data {
   std::vector<std::vector<float>> conditions;
@@ -59,15 +57,16 @@ Parameters ExactGradientOf(const Model& model, const Data& data) {
     const ExactGradient g = ExactModel(GivenConditions(model, u)).LogLikelihoodGradient(data.values[c]);
     for (Index i = 0; i < model.visible(); ++i) {
       for (Index j = 0; j < model.hidden(); ++j) add(gradient.W(i, j), g.W(i, j));
-      add(gradient.mu[Size(i)], g.mu[Size(i)]);
-      add(gradient.log_var[Size(i)], g.log_var[Size(i)]);
+      add(gradient.mu[ToSize(i)], g.mu[ToSize(i)]);
+      add(gradient.log_var[ToSize(i)], g.log_var[ToSize(i)]);
       for (std::size_t k = 0; k < u.size(); ++k) {
-        add(gradient.A(i, static_cast<Index>(k)), g.mu[Size(i)] * double{u[k]});
+        add(gradient.A(i, static_cast<Index>(k)), g.mu[ToSize(i)] * double{u[k]});
       }
     }
     for (Index j = 0; j < model.hidden(); ++j) {
-      add(gradient.b[Size(j)], g.b[Size(j)]);
-      for (std::size_t k = 0; k < u.size(); ++k) add(gradient.B(j, static_cast<Index>(k)), g.b[Size(j)] * double{u[k]});
+      add(gradient.b[ToSize(j)], g.b[ToSize(j)]);
+      for (std::size_t k = 0; k < u.size(); ++k)
+        add(gradient.B(j, static_cast<Index>(k)), g.b[ToSize(j)] * double{u[k]});
     }
   }
   return gradient;

@@ -15,6 +15,9 @@ namespace grbm {
 
 using Index = std::ptrdiff_t;
 
+// An index that is not negative, for the standard library.
+constexpr std::size_t ToSize(Index value) { return static_cast<std::size_t>(value); }
+
 // rows × cols elements, `stride` elements from one row to the next. Does not own them.
 template <typename T>
 class MatrixView {
