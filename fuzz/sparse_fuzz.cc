@@ -16,5 +16,6 @@ GRBM_FUZZ_TARGET(Sparse, input) {
   std::vector<std::int64_t> starts;
   while (reader.remaining() > 0) starts.push_back(reader.Number<std::int8_t>("start"));
   const std::vector<float> values(count, 1.0f);
-  grbm::ToDense({rows % 64, columns % 64, by_columns, values, indices, starts}, "input");
+  grbm::RowStore store(columns % 64);
+  grbm::AppendDense({rows % 64, columns % 64, by_columns, values, indices, starts}, "input", store);
 }

@@ -14,6 +14,7 @@
 #include "core/bytes.h"
 #include "data/column_steps.h"
 #include "data/columns.h"
+#include "data/row_store.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -150,11 +151,10 @@ class Table {
     }
     if (!more) throw DataError(fmt::format("{}: no line with numbers: expected is one row of numbers per line", path_));
     ChooseFromFirstRow();
-    for (Index rows = 0;; ++rows) {
-      if (!more) return Finish(rows);
-      AddRow();
-      more = lines_.Next();
-    }
+    rows_.emplace(static_cast<Index>(columns_.size()));
+    steps_.emplace(static_cast<Index>(columns_.size()));
+    for (; more; more = lines_.Next()) AddRow();
+    return Finish();
   }
 
  private:
@@ -268,13 +268,14 @@ class Table {
 
   void AddRow() {
     const auto& cells = lines_.cells();
-    if (!steps_) steps_.emplace(static_cast<Index>(columns_.size()));
+    row_.resize(columns_.size());
     for (std::size_t k = 0; k < columns_.size() && columns_[k] < cells.size(); ++k) {
       const double value = Value(cells[columns_[k]], columns_[k]);
-      values_.push_back(static_cast<float>(value));
+      row_[k] = static_cast<float>(value);
       steps_->Add(k, value);
     }
     if (cells.size() != count_) RefuseLength(count_);
+    rows_->Append(row_);
     if (weight_) weights_.push_back(Weight(cells[*weight_]));
     if (!label_) return;
     if (IsMissing(cells[*label_])) lines_.Refuse(Named(*label_), "the label is missing: leave the row out");
@@ -304,18 +305,17 @@ class Table {
                                                cell.empty() ? "an empty cell" : Quoted(cell)));
   }
 
-  Dataset Finish(Index rows) {
-    Matrix values(rows, static_cast<Index>(columns_.size()));
-    std::ranges::copy(values_, values.values().begin());
+  Dataset Finish() {
     Dataset::Names names{.columns = {}, .labels = {}, .notes = std::move(notes_)};
     if (!names_.empty()) {
       for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
     }
     std::vector<int> labels = NumberLabels(labels_, names.labels);
-    const Dataset all = Dataset(std::move(values), {}, path_, std::move(labels), false,
-                                steps_ ? steps_->Warning(path_) : "", options_.gaps)
-                            .WithNames(std::move(names))
-                            .WithWeights(std::move(weights_));
+    Dataset::Storage storage = rows_->Finish({}, path_);
+    storage.warning = steps_->Warning(path_);
+    storage.gaps = options_.gaps;
+    const Dataset all =
+        Dataset(std::move(storage), std::move(labels)).WithNames(std::move(names)).WithWeights(std::move(weights_));
     if (conditions_.empty()) return all;
     std::vector<std::size_t> last(conditions_.size());
     std::iota(last.begin(), last.end(), columns_.size() - conditions_.size());
@@ -332,7 +332,8 @@ class Table {
   std::optional<std::size_t> label_;
   std::optional<std::size_t> weight_;
   std::vector<std::size_t> conditions_;
-  std::vector<float> values_;
+  std::vector<float> row_;
+  std::optional<RowStore> rows_;
   std::optional<ColumnSteps> steps_;
   std::vector<std::string> labels_;
   std::vector<double> weights_;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <optional>
 
 #include "core/hostile_test.h"
@@ -13,6 +12,7 @@
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/data/options.h"
+#include "support/variable.h"
 
 namespace grbm {
 namespace {
@@ -22,6 +22,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using testing::Variable;
 
 TEST(Md5, GivesTheAnswersOfRfc1321) {
   EXPECT_EQ(Md5(""), "d41d8cd98f00b204e9800998ecf8427e");
@@ -41,29 +42,6 @@ TEST(Md5, IsRightAtTheEdgesOfItsBlocks) {
   EXPECT_EQ(Md5(std::string(64, 'a')), "014842d480b571495a4a0363793f7367");
   EXPECT_EQ(Md5(std::string(1000000, 'a')), "7707d6ae4e027c70eea2a935c2296f21");
 }
-
-// Sets a variable of the environment for a test's time.
-class Variable {
- public:
-  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
-    if (const char* old = std::getenv(name)) old_ = old;
-    Set(value);
-  }
-  ~Variable() { Set(old_); }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-
- private:
-  void Set(const std::optional<std::string>& value) {
-    if (value) {
-      ::setenv(name_, value->c_str(), 1);
-    } else {
-      ::unsetenv(name_);
-    }
-  }
-  const char* name_;
-  std::optional<std::string> old_;
-};
 
 class FetchTest : public FolderTest {
  protected:

@@ -112,17 +112,35 @@ class Hdf5File {
   // All elements, as numbers of one kind.
   template <typename T>
   std::vector<T> Numbers(const std::string& name, hid_t kind) const {
-    const Handle array = OpenArray(name);
-    const Handle type(H5Dget_type(array), H5Tclose);
-    const H5T_class_t type_class = H5Tget_class(type);
-    if (type_class != H5T_INTEGER && type_class != H5T_FLOAT && type_class != H5T_ENUM) Refuse(name, "not numbers");
+    const Handle array = OpenNumbers(name);
     const std::vector<Index> shape = Shape(name);
     const Index count = std::accumulate(shape.begin(), shape.end(), Index{1}, std::multiplies<>());
     std::vector<T> values(static_cast<std::size_t>(count));
-    if (count > 0 && H5Dread(array, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) {
-      Refuse(name, "cannot be read: truncated, or compressed in a way that is not known here");
-    }
+    if (count > 0 && H5Dread(array, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) RefuseRead(name);
     return values;
+  }
+
+  // The rows of an array of rank 2 or more, some at a time.
+  template <typename T>
+  void AppendRows(const std::string& name, hid_t kind, Index visible, RowStore& store) const {
+    const Handle array = OpenNumbers(name);
+    const Handle space(H5Dget_space(array), H5Sclose);
+    const std::vector<Index> shape = Shape(name);
+    store.Expect(shape[0]);
+    std::vector<hsize_t> start(shape.size(), 0);
+    std::vector<hsize_t> sizes(shape.begin(), shape.end());
+    std::vector<T> values;
+    ForRowBlocks(shape[0], visible, [&](Index first, Index count) {
+      start[0] = static_cast<hsize_t>(first);
+      sizes[0] = static_cast<hsize_t>(count);
+      values.resize(static_cast<std::size_t>(count * visible));
+      const Handle room(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose);
+      if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, sizes.data(), nullptr) < 0 ||
+          H5Dread(array, kind, room, space, H5P_DEFAULT, values.data()) < 0) {
+        RefuseRead(name);
+      }
+      store.Append(std::span<const T>(values));
+    });
   }
 
   std::vector<std::string> Texts(const std::string& name) const {
@@ -192,6 +210,16 @@ class Hdf5File {
     if (!array.valid()) Refuse(name, "no such array");
     return array;
   }
+  Handle OpenNumbers(const std::string& name) const {
+    Handle array = OpenArray(name);
+    const Handle type(H5Dget_type(array), H5Tclose);
+    const H5T_class_t type_class = H5Tget_class(type);
+    if (type_class != H5T_INTEGER && type_class != H5T_FLOAT && type_class != H5T_ENUM) Refuse(name, "not numbers");
+    return array;
+  }
+  [[noreturn]] void RefuseRead(const std::string& name) const {
+    Refuse(name, "cannot be read: truncated, or compressed in a way that is not known here");
+  }
 
   const std::string& path_;
   Handle file_;
@@ -212,7 +240,7 @@ std::string DefaultKey(const Hdf5File& file, const std::string& path) {
                                 arrays.size(), fmt::join(names, ", ")));
 }
 
-Matrix ReadSparse(const Hdf5File& file, const std::string& key, const std::string& path) {
+Dataset::Storage ReadSparse(const Hdf5File& file, const std::string& key, const std::string& path) {
   std::string format = file.TextAttribute(key, "encoding-type");
   if (format.empty()) format = file.TextAttribute(key, "h5sparse_format");  // as older versions wrote it
   std::vector<std::int64_t> shape = file.NumbersAttribute(key, "shape");
@@ -228,8 +256,10 @@ Matrix ReadSparse(const Hdf5File& file, const std::string& key, const std::strin
   const std::vector<float> values = file.Numbers<float>(key + "/data", H5T_NATIVE_FLOAT);
   const auto indices = file.Numbers<std::int64_t>(key + "/indices", H5T_NATIVE_INT64);
   const auto indptr = file.Numbers<std::int64_t>(key + "/indptr", H5T_NATIVE_INT64);
-  return ToDense({static_cast<Index>(shape[0]), static_cast<Index>(shape[1]), columns, values, indices, indptr},
-                 path + ": " + key);
+  RowStore store(shape[1]);
+  AppendDense({static_cast<Index>(shape[0]), static_cast<Index>(shape[1]), columns, values, indices, indptr},
+              path + ": " + key, store);
+  return store.Finish({}, path);
 }
 
 // Where an array of one element per row, or a column of obs, lies; `setting` asked for it.
@@ -277,19 +307,19 @@ std::vector<double> ReadWeights(const Hdf5File& file, const std::string& weight,
   return weights;
 }
 
-Dataset ReadValues(const Hdf5File& file, const std::string& key, const std::string& path, std::vector<int> labels,
-                   bool gaps) {
-  if (!file.IsArray(key)) return {ReadSparse(file, key, path), {}, path, std::move(labels), false, {}, gaps};
+Dataset::Storage ReadValues(const Hdf5File& file, const std::string& key, const std::string& path) {
+  if (!file.IsArray(key)) return ReadSparse(file, key, path);
   const std::vector<Index> sizes = file.Shape(key);
   const ImageShape shape = ShapeOfRows(sizes, path + ": " + key);
   const Index visible = shape.known() ? shape.size() : sizes[1];
-  if (file.IsByte(key)) {
-    return {file.Numbers<std::uint8_t>(key, H5T_NATIVE_UINT8), visible, shape, path, std::move(labels)};
+  const bool bytes = file.IsByte(key);
+  RowStore store(visible, bytes);
+  if (bytes) {
+    file.AppendRows<std::uint8_t>(key, H5T_NATIVE_UINT8, visible, store);
+  } else {
+    file.AppendRows<float>(key, H5T_NATIVE_FLOAT, visible, store);
   }
-  const std::vector<float> values = file.Numbers<float>(key, H5T_NATIVE_FLOAT);
-  Matrix rows(sizes[0], visible);
-  std::ranges::copy(values, rows.values().begin());
-  return {std::move(rows), shape, path, std::move(labels), false, {}, gaps};
+  return store.Finish(shape, path);
 }
 
 }  // namespace
@@ -304,7 +334,9 @@ Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions& options) {
   Dataset::Names names;
   std::vector<int> labels;
   if (!options.label.empty()) labels = ReadLabels(file, options.label, path, names.labels);
-  Dataset data = ReadValues(file, name, path, std::move(labels), options.gaps);
+  Dataset::Storage values = ReadValues(file, name, path);
+  values.gaps = options.gaps;
+  Dataset data(std::move(values), std::move(labels));
   if (name == "X" && file.Has("var")) {
     std::string index = file.TextAttribute("var", "_index");
     if (index.empty()) index = "_index";

@@ -11,6 +11,7 @@
 #include "core/bytes.h"
 #include "data/column_steps.h"
 #include "data/gzip.h"
+#include "data/row_store.h"
 #include "grbm/core/error.h"
 #include "grbm/core/tensor.h"
 
@@ -180,15 +181,23 @@ Dataset ReadIdx(const FileBytes& file, const std::string& path, std::vector<int>
     return Dataset({array.elements.owner, array.elements.bytes.data(), true, rows, visible, shape, path},
                    std::move(labels));
   }
-  Matrix values(rows, visible);
+  RowStore store(visible);
+  store.Expect(rows);
+  std::vector<float> row(static_cast<std::size_t>(visible));
   const std::size_t width = Width(array.header.type);
   ColumnSteps steps(visible);
-  for (std::size_t i = 0; i < values.values().size(); ++i) {
-    const double element = Element(array.elements.bytes.data() + i * width, array.header.type);
-    values.values()[i] = static_cast<float>(element);
-    steps.Add(i % static_cast<std::size_t>(visible), element);
+  const char* at = array.elements.bytes.data();
+  for (Index r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < row.size(); ++i, at += width) {
+      const double element = Element(at, array.header.type);
+      row[i] = static_cast<float>(element);
+      steps.Add(i, element);
+    }
+    store.Append(row);
   }
-  return {std::move(values), shape, path, std::move(labels), false, steps.Warning(path)};
+  Dataset::Storage storage = store.Finish(shape, path);
+  storage.warning = steps.Warning(path);
+  return Dataset(std::move(storage), std::move(labels));
 }
 
 std::vector<int> ReadIdxLabels(const FileBytes& file, const std::string& path) {

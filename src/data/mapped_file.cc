@@ -22,6 +22,18 @@ FileBytes ReadWhole(const std::string& path) {
   return {std::move(contents), bytes};
 }
 
+// The reason why not, or 0.
+int Map(int file, std::size_t size, void*& address) {
+  address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  return address == MAP_FAILED ? errno : 0;
+}
+
+FileBytes Mapped(void* address, std::size_t size, int error, const std::string& path) {
+  if (error != 0) throw IoError(fmt::format("{}: cannot map: {}", path, std::generic_category().message(error)));
+  std::shared_ptr<const void> owner(address, [size](const void* start) { ::munmap(const_cast<void*>(start), size); });
+  return {std::move(owner), {static_cast<const char*>(address), size}};
+}
+
 }  // namespace
 
 FileBytes MapFile(const std::string& path) {
@@ -35,16 +47,17 @@ FileBytes MapFile(const std::string& path) {
     ::close(file);
     return ReadWhole(path);
   }
-  const auto size = static_cast<std::size_t>(info.st_size);
-  void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  const int error = errno;
+  void* address = nullptr;
+  const int error = Map(file, static_cast<std::size_t>(info.st_size), address);
   ::close(file);
-  if (address == MAP_FAILED) {
-    if (error == ENODEV) return ReadWhole(path);  // a file system without mappings
-    throw IoError(fmt::format("{}: cannot map: {}", path, std::generic_category().message(error)));
-  }
-  std::shared_ptr<const void> owner(address, [size](const void* start) { ::munmap(const_cast<void*>(start), size); });
-  return {std::move(owner), {static_cast<const char*>(address), size}};
+  if (error == ENODEV) return ReadWhole(path);  // a file system without mappings
+  return Mapped(address, static_cast<std::size_t>(info.st_size), error, path);
+}
+
+FileBytes MapDescriptor(int file, std::size_t size, const std::string& path) {
+  void* address = nullptr;
+  const int error = Map(file, size, address);
+  return Mapped(address, size, error, path);
 }
 
 }  // namespace grbm

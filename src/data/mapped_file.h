@@ -16,4 +16,7 @@ struct FileBytes {
 // system's reason.
 FileBytes MapFile(const std::string& path);
 
+// The first `size` bytes of an open file, which may be closed then; `path` is for messages. Throws IoError.
+FileBytes MapDescriptor(int file, std::size_t size, const std::string& path);
+
 }  // namespace grbm

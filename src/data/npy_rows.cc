@@ -12,6 +12,7 @@
 #include "core/npy.h"
 #include "data/column_steps.h"
 #include "data/idx.h"
+#include "data/row_store.h"
 #include "grbm/core/error.h"
 #include "grbm/core/npz.h"
 #include "grbm/core/tensor.h"
@@ -23,10 +24,9 @@ namespace {
 template <typename Number>
 std::string LossWarningOf(std::string_view bytes, Index rows, Index visible, const std::string& path) {
   ColumnSteps steps(visible);
-  std::vector<Number> row(static_cast<std::size_t>(visible));
+  std::vector<Number> row(ToSize(visible));
   for (Index r = 0; r < rows; ++r) {
-    std::memcpy(row.data(), bytes.data() + static_cast<std::size_t>(r) * row.size() * sizeof(Number),
-                row.size() * sizeof(Number));
+    std::memcpy(row.data(), bytes.data() + ToSize(r) * row.size() * sizeof(Number), row.size() * sizeof(Number));
     steps.Add(std::span<const Number>(row));
   }
   return steps.Warning(path);
@@ -53,9 +53,20 @@ Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const
     storage.gaps = gaps;
     return Dataset(std::move(storage), std::move(labels));
   }
-  Matrix values(rows, visible);
-  CopyFloats(file, tensor, values.values());
-  return {std::move(values), shape, path, std::move(labels), false, LossWarning(tensor, rows, visible, path), gaps};
+  RowStore store(visible);
+  store.Expect(rows);
+  const std::size_t row_bytes = tensor.bytes.size() / ToSize(rows);
+  std::vector<float> values;
+  ForRowBlocks(rows, visible, [&](Index first, Index count) {
+    values.resize(ToSize(count * visible));
+    const std::string_view bytes = tensor.bytes.substr(ToSize(first) * row_bytes, ToSize(count) * row_bytes);
+    CopyFloats(file, {tensor.name, tensor.dtype, {count, visible}, bytes}, values);
+    store.Append(values);
+  });
+  Dataset::Storage storage = store.Finish(shape, path);
+  storage.warning = LossWarning(tensor, rows, visible, path);
+  storage.gaps = gaps;
+  return Dataset(std::move(storage), std::move(labels));
 }
 
 // The elements of an array of rank 1: `what` they are.
@@ -64,7 +75,7 @@ std::vector<float> List(const TensorFile& file, const Tensor& tensor, const std:
     throw DataError(
         fmt::format("{}: {}: an array of rank {}: {} are of rank 1", path, tensor.name, tensor.shape.size(), what));
   }
-  std::vector<float> values(static_cast<std::size_t>(tensor.shape[0]));
+  std::vector<float> values(ToSize(tensor.shape[0]));
   CopyFloats(file, tensor, values);
   return values;
 }

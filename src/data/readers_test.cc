@@ -402,13 +402,19 @@ TEST(Csv, TakesAColumnOfWeights) {
   EXPECT_THROW(Csv("x,w\n1,2\n", {.weight = "z"}), ConfigError);
 }
 
+Matrix Dense(const SparseMatrix& sparse) {
+  RowStore store(sparse.columns);
+  AppendDense(sparse, "a", store);
+  return Dataset(store.Finish({}, "a")).ReadAll();
+}
+
 TEST(Sparse, BecomesDenseOrIsRefused) {
   const std::vector<float> values = {1, 2, 3, 4};
   const std::vector<std::int64_t> indices = {0, 2, 1, 1};
   const std::vector<std::int64_t> rows = {0, 2, 4};
-  EXPECT_THAT(ToDense({2, 3, false, values, indices, rows}, "a").values(), ElementsAre(1, 0, 2, 0, 7, 0));
-  EXPECT_THAT(ToDense({3, 2, true, values, indices, rows}, "a").values(), ElementsAre(1, 0, 0, 7, 2, 0));
-  const auto refused = [&](const SparseMatrix& sparse) { return DataMessage([&] { ToDense(sparse, "a"); }); };
+  EXPECT_THAT(Dense({2, 3, false, values, indices, rows}).values(), ElementsAre(1, 0, 2, 0, 7, 0));
+  EXPECT_THAT(Dense({3, 2, true, values, indices, rows}).values(), ElementsAre(1, 0, 0, 7, 2, 0));
+  const auto refused = [&](const SparseMatrix& sparse) { return DataMessage([&] { Dense(sparse); }); };
   const std::vector<std::int64_t> outside = {0, 3, 1, 1};
   const std::vector<std::int64_t> negative = {0, -1, 1, 1};
   const std::vector<std::int64_t> back = {0, 5, 4};

@@ -2,11 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
 #include "grbm/core/error.h"
 
 namespace grbm {
 
-Matrix ToDense(const SparseMatrix& sparse, const std::string& where) {
+namespace {
+
+void Check(const SparseMatrix& sparse, const std::string& where) {
   const Index lines = sparse.by_columns ? sparse.columns : sparse.rows;
   const Index places = sparse.by_columns ? sparse.rows : sparse.columns;
   const auto stored = static_cast<std::int64_t>(sparse.values.size());
@@ -18,7 +24,7 @@ Matrix ToDense(const SparseMatrix& sparse, const std::string& where) {
                     where, sparse.rows, sparse.columns, stored, sparse.indices.size(), sparse.indptr.size()));
   }
   for (Index line = 0; line < lines; ++line) {
-    const auto at = static_cast<std::size_t>(line);
+    const auto at = ToSize(line);
     if (sparse.indptr[at] <= sparse.indptr[at + 1]) continue;
     throw DataError(fmt::format("{}: line {} of the sparse matrix ends before it starts", where, line));
   }
@@ -26,18 +32,46 @@ Matrix ToDense(const SparseMatrix& sparse, const std::string& where) {
     if (place >= 0 && place < places) continue;
     throw DataError(fmt::format("{}: index {} of the sparse matrix: allowed are 0 to {}", where, place, places - 1));
   }
-  Matrix dense(sparse.rows, sparse.columns);
-  std::ranges::fill(dense.values(), 0.0f);
-  for (Index line = 0; line < lines; ++line) {
-    const auto at = static_cast<std::size_t>(line);
-    for (auto k = static_cast<std::size_t>(sparse.indptr[at]); k < static_cast<std::size_t>(sparse.indptr[at + 1]);
-         ++k) {
-      const Index place = sparse.indices[k];
-      dense.row(sparse.by_columns ? place : line)[static_cast<std::size_t>(sparse.by_columns ? line : place)] +=
-          sparse.values[k];
+}
+
+// The same matrix by its rows: entries of a row in the order of columns.
+struct ByRows {
+  std::vector<float> values;
+  std::vector<std::int64_t> indices;
+  std::vector<std::int64_t> indptr;
+
+  explicit ByRows(const SparseMatrix& columns)
+      : values(columns.values.size()), indices(columns.indices.size()), indptr(ToSize(columns.rows) + 1) {
+    for (const std::int64_t row : columns.indices) ++indptr[ToSize(row) + 1];
+    std::partial_sum(indptr.begin(), indptr.end(), indptr.begin());
+    std::vector<std::int64_t> next = indptr;
+    for (std::size_t c = 0; c < ToSize(columns.columns); ++c) {
+      for (auto k = ToSize(columns.indptr[c]); k < ToSize(columns.indptr[c + 1]); ++k) {
+        const auto to = ToSize(next[ToSize(columns.indices[k])]++);
+        values[to] = columns.values[k];
+        indices[to] = static_cast<std::int64_t>(c);
+      }
     }
   }
-  return dense;
+};
+
+}  // namespace
+
+void AppendDense(const SparseMatrix& sparse, const std::string& where, RowStore& store) {
+  Check(sparse, where);
+  if (sparse.by_columns) {
+    const ByRows rows(sparse);
+    return AppendDense({sparse.rows, sparse.columns, false, rows.values, rows.indices, rows.indptr}, where, store);
+  }
+  store.Expect(sparse.rows);
+  std::vector<float> row(ToSize(sparse.columns));
+  for (std::size_t r = 0; r < ToSize(sparse.rows); ++r) {
+    std::ranges::fill(row, 0.0f);
+    for (auto k = ToSize(sparse.indptr[r]); k < ToSize(sparse.indptr[r + 1]); ++k) {
+      row[ToSize(sparse.indices[k])] += sparse.values[k];
+    }
+    store.Append(row);
+  }
 }
 
 }  // namespace grbm

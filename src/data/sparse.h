@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "data/row_store.h"
 #include "grbm/core/matrix.h"
 
 namespace grbm {
@@ -20,7 +21,8 @@ struct SparseMatrix {
   std::span<const std::int64_t> indptr;
 };
 
-// Values of one place are added up, as SciPy does. Throws DataError, opened by `where`, for indices that do not fit.
-Matrix ToDense(const SparseMatrix& sparse, const std::string& where);
+// Its rows, one after the other. Values of one place are added up, as SciPy does. Throws DataError, opened by `where`, for
+// indices that do not fit.
+void AppendDense(const SparseMatrix& sparse, const std::string& where, RowStore& store);
 
 }  // namespace grbm

@@ -95,6 +95,34 @@ class OwnData(ProgramTest):
         self.assertEqual(info["memory_bytes"], 120 * 3 * 4)
         self.refuse(64, "say which by data.key: there are x, y, z", "data", "info", self.folder / "xy.npz")
 
+    def test_rows_that_do_not_fit_into_memory_lie_in_a_file(self):
+        values, _ = table()
+        paths = [self.csv(), self.folder / "X.npy"]  # floats of 64 bits
+        numpy.save(paths[1], values)
+        try:
+            import h5py
+            with h5py.File(self.folder / "a.h5", "w") as file:
+                file["X"] = values
+            if run("data", "info", self.folder / "a.h5").returncode == 0:
+                paths.append(self.folder / "a.h5")
+        except ModuleNotFoundError:
+            pass
+        room = self.folder / "room"
+        room.mkdir()
+        none = os.environ | {"GRBM_ROWS_IN_MEMORY": "0"}
+        for k, path in enumerate(paths):
+            models = []
+            for name, env in [("memory", None), ("file", none | {"TMPDIR": str(room)})]:
+                out = self.folder / f"{name}{k}"
+                self.succeed("train", path, *QUICK, "--out", out, "--quiet", env=env)
+                models.append((out / "model.safetensors").read_bytes())
+            self.assertEqual(models[0], models[1], path)
+            self.assertEqual(list(room.iterdir()), [])
+            self.refuse(74, "/nowhere/grbm-rows-.*set TMPDIR to a folder with room", "data", "info", path,
+                        env=none | {"TMPDIR": "/nowhere"})
+        self.refuse(64, "GRBM_ROWS_IN_MEMORY = 8G: allowed is a whole number of bytes", "data", "info", paths[0],
+                    env=os.environ | {"GRBM_ROWS_IN_MEMORY": "8G"})
+
     def test_a_folder_of_classes_of_photos(self):
         for i in range(6):
             place = self.folder / "photos" / "ab"[i % 2]
