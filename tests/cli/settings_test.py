@@ -76,7 +76,7 @@ class Completion(ProgramTest):
         self.complete("bash", script % "grbm train --set train.optimizer=a", ["adam"])  # bash cuts the line at "="
         self.complete("bash", script % "grbm evaluate run --metrics quick,lik", ["quick,likelihood"])
         (self.folder / "mnist.toml").touch()
-        self.complete("bash", script % "grbm train mnist", ["mnist-labels", "mnist", "mnist.toml"])
+        self.complete("bash", script % "grbm train mnist", ["mnist-30", "mnist-labels", "mnist", "mnist.toml"])
 
     @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
     def test_fish(self):
