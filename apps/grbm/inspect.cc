@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <memory>
 
+#include "core/number.h"
 #include "grbm/report/image.h"
 #include "numbers.h"
 #include "output.h"
@@ -16,10 +16,8 @@ namespace {
 
 // The counts of what a model came from are numbers, unless someone else wrote them.
 Result ProvenanceResult(const std::string& key, const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole && (key == "bits" || key == "seed" || key == "updates") ? Result(number) : Result(text);
+  const auto number = NumberIn<std::int64_t>(text);
+  return number && (key == "bits" || key == "seed" || key == "updates") ? Result(*number) : Result(text);
 }
 
 int Info(const std::string& path, const Common& common) {

@@ -3,15 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/number.h"
 #include "grbm/core/error.h"
 
 #ifdef GRBM_HAS_MPI
@@ -25,10 +24,7 @@ namespace {
 // A number that a launcher put into the environment.
 std::optional<int> NumberOf(const char* name) {
   const char* const text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): before threads are started
-  int number = 0;
-  if (text == nullptr) return {};
-  const auto [end, error] = std::from_chars(text, text + std::strlen(text), number);
-  return error == std::errc() && *end == '\0' ? std::optional(number) : std::nullopt;
+  return text == nullptr ? std::nullopt : NumberIn<int>(text);
 }
 
 // How many processes there are, as Open MPI, MPICH and Slurm say.

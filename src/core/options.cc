@@ -4,9 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "core/number.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -119,29 +119,21 @@ void Assign(const Field& field, const Scalar& value, std::string_view where) {
 }
 
 void AssignText(const Field& field, std::string_view text, std::string_view where) {
-  const auto parse = [&](auto& number) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) Refuse(field, std::string(text), where);
+  const auto parse = [&]<typename T>(const T*) -> Scalar {
+    if (const auto number = NumberIn<T>(text)) return *number;
+    Refuse(field, std::string(text), where);
   };
-  const Scalar value = std::visit(Overloaded{[&](bool*) -> Scalar {
-                                               if (text != "true" && text != "false") {
-                                                 Refuse(field, std::string(text), where);
-                                               }
-                                               return text == "true";
-                                             },
-                                             [&](std::int64_t*) -> Scalar {
-                                               std::int64_t number = 0;
-                                               parse(number);
-                                               return number;
-                                             },
-                                             [&](double*) -> Scalar {
-                                               double number = 0;
-                                               parse(number);
-                                               return number;
-                                             },
-                                             [&](std::string*) -> Scalar { return std::string(text); },
-                                             [&](const Choice&) -> Scalar { return std::string(text); }},
-                                  field.value);
+  const Scalar value = std::visit(
+      Overloaded{[&](bool*) -> Scalar {
+                   if (text != "true" && text != "false") {
+                     Refuse(field, std::string(text), where);
+                   }
+                   return text == "true";
+                 },
+                 [&](std::int64_t* target) { return parse(target); }, [&](double* target) { return parse(target); },
+                 [&](std::string*) -> Scalar { return std::string(text); },
+                 [&](const Choice&) -> Scalar { return std::string(text); }},
+      field.value);
   Assign(field, value, where);
 }
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 
+#include "core/number.h"
 #include "dashboard/run_text.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
@@ -51,12 +51,6 @@ std::optional<FileState> Look(const RunFolder& run, const fs::path& file) {
                    found.st_mtim.tv_sec * std::int64_t{1'000'000'000} + found.st_mtim.tv_nsec};
 }
 
-template <typename Number>
-bool ParseNumber(std::string_view text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 // The whole lines of a file from an offset on, and where they end.
 std::pair<std::string, std::uint64_t> ReadLines(const fs::path& path, std::uint64_t offset) {
   std::string text = ReadFile(path.string(), {.offset = offset, .max_bytes = kMaxMetricsFile});
@@ -75,20 +69,18 @@ struct NewLines {
 NewLines ReadNewLines(const RunFolder& run, const std::string& path, const std::string& token) {
   const auto state = Look(run, path);
   if (!state) return {};
-  FileState known;
-  const std::size_t dash = token.find('-');
-  const bool goes_on = dash != std::string::npos && ParseNumber(std::string_view(token).substr(0, dash), known.inode) &&
-                       ParseNumber(std::string_view(token).substr(dash + 1), known.size) &&
-                       known.inode == state->inode && known.size <= state->size;
-  auto [text, end] = ReadLines(path, goes_on ? known.size : 0);
+  const std::size_t dash = std::min(token.find('-'), token.size());
+  const auto inode = NumberIn<std::uint64_t>(std::string_view(token).substr(0, dash));
+  const auto size = NumberIn<std::uint64_t>(std::string_view(token).substr(std::min(dash + 1, token.size())));
+  const bool goes_on = inode == state->inode && size && *size <= state->size;
+  auto [text, end] = ReadLines(path, goes_on ? *size : 0);
   return {std::move(text), fmt::format("{}-{}", state->inode, end), !goes_on};
 }
 
 std::optional<std::uint64_t> PictureUpdate(const fs::path& path) {
-  std::uint64_t update = 0;
   const std::string ending = path.extension().string();
-  if ((ending != ".png" && ending != ".json") || !ParseNumber(path.stem().string(), update)) return std::nullopt;
-  return update;
+  if (ending != ".png" && ending != ".json") return std::nullopt;
+  return NumberIn<std::uint64_t>(path.stem().string());
 }
 
 std::string ReadSmall(const fs::path& path) { return ReadFile(path.string(), {.max_bytes = kMaxJsonFile}); }
@@ -150,10 +142,10 @@ json ReadTimes(const RunFolder& run, const std::string& token) {
 }
 
 std::optional<fs::path> PicturePath(const RunFolder& run, std::string_view update) {
-  std::uint64_t number = 0;
-  if (!ParseNumber(update, number)) return std::nullopt;
+  const auto number = NumberIn<std::uint64_t>(update);
+  if (!number) return std::nullopt;
   for (const char* ending : {".png", ".json"}) {
-    const fs::path path = fs::path(PictureFolder(run.path.string())) / fmt::format("{:012}{}", number, ending);
+    const fs::path path = fs::path(PictureFolder(run.path.string())) / fmt::format("{:012}{}", *number, ending);
     if (run.Has(path)) return path;
   }
   return std::nullopt;

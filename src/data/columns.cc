@@ -3,24 +3,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "core/bytes.h"
+#include "core/number.h"
 #include "grbm/core/error.h"
 #include "grbm/core/options.h"
 
 namespace grbm {
 
 namespace {
-
-template <typename T>
-std::optional<T> WholeNumber(std::string_view text) {
-  T number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return {};
-  return number;
-}
 
 std::string_view TrimSpaces(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
@@ -38,7 +30,7 @@ std::size_t ChooseColumn(std::string_view word, std::span<const std::string> nam
                          const std::string& where) {
   const auto named = std::ranges::find(names, word);
   if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
-  const std::optional<std::size_t> number = WholeNumber<std::size_t>(word);
+  const std::optional<std::size_t> number = NumberIn<std::size_t>(word);
   if (number && *number >= 1 && *number <= count) return *number - 1;
   const std::vector<std::string_view> known(names.begin(), names.end());
   throw ConfigError(fmt::format("{}: no column {}{}: allowed are {}numbers from 1 to {}", where, Quoted(word),
@@ -61,8 +53,8 @@ std::vector<std::size_t> ChooseColumns(std::string_view list, std::span<const st
     const std::size_t dash = word.find('-', 1);
     const bool named = std::ranges::find(names, word) != names.end();
     const auto first =
-        named || dash == std::string_view::npos ? std::nullopt : WholeNumber<std::size_t>(word.substr(0, dash));
-    const auto last = first ? WholeNumber<std::size_t>(word.substr(dash + 1)) : std::nullopt;
+        named || dash == std::string_view::npos ? std::nullopt : NumberIn<std::size_t>(word.substr(0, dash));
+    const auto last = first ? NumberIn<std::size_t>(word.substr(dash + 1)) : std::nullopt;
     if (!first || !last) {
       add(ChooseColumn(word, names, count, where));
       continue;
@@ -81,7 +73,7 @@ std::vector<int> NumberLabels(std::span<const std::string> labels, std::vector<s
   names.clear();
   std::vector<int> numbers;
   for (const std::string& label : labels) {
-    const std::optional<int> number = WholeNumber<int>(label);
+    const std::optional<int> number = NumberIn<int>(label);
     if (!number) break;
     numbers.push_back(*number);
   }

@@ -1,7 +1,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "core/bytes.h"
+#include "core/number.h"
 #include "data/columns.h"
 #include "data/csv.h"
 #include "data/gzip.h"
@@ -277,10 +277,8 @@ std::vector<Index> RandomSubset(Index rows, Index size, std::uint64_t seed) {
 
 std::optional<double> HeldOutShare(const DataOptions& options) {
   const std::string& text = options.held_out;
-  double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return {};
-  if (share > 0 && share < 1) return share;
+  const auto share = NumberIn<double>(text);
+  if (!share || (*share > 0 && *share < 1)) return share;
   throw ConfigError(fmt::format(
       "data: held_out = {}: allowed is a share of the rows above 0 and below 1, or the path of other data", text));
 }

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "cells/table.h"
 #include "core/json.h"
+#include "core/number.h"
 #include "grbm/core/file.h"
 #include "grbm/report/figure.h"
 #include "grbm/train/run.h"
@@ -52,18 +52,9 @@ std::string BudgetText(const SearchRung& rung) {
                           : fmt::format("{} updates", rung.updates);
 }
 
-// The number that a text is, if it is one.
-std::optional<double> NumberIn(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-// A value as it stands after --set: a number where the setting takes numbers.
-json SettingJson(const std::string& name, const std::string& text) {
-  const Scalar value = FindSettings(name)[0].value;
-  const std::optional<double> number = NumberIn(text);
+// A value as it stands after --set: a number where the setting, which has this default, takes numbers.
+json SettingJson(const Scalar& value, const std::string& text) {
+  const std::optional<double> number = NumberIn<double>(text);
   if (std::holds_alternative<bool>(value)) return text == "true";
   if (std::holds_alternative<std::string>(value) || !number) return text;
   return std::holds_alternative<double>(value) ? json(*number) : json(static_cast<std::int64_t>(*number));
@@ -93,14 +84,15 @@ class SearchPage {
 
   std::string Json() const {
     json rows = json::array();
+    std::vector<Scalar> defaults;
+    for (const Variation& variation : search_.vary) defaults.push_back(FindSettings(variation.name)[0].value);
     for (std::size_t k = 0; k < order_.size(); ++k) {
       const Trial& trial = plan_.trials[order_[k]];
       const TrialState& state = states_[order_[k]];
       json row;
       row["rank"] = k + 1;
       for (std::size_t v = 0; v < search_.vary.size(); ++v) {
-        const std::string& name = search_.vary[v].name;
-        row["settings"][name] = SettingJson(name, trial.values[v]);
+        row["settings"][search_.vary[v].name] = SettingJson(defaults[v], trial.values[v]);
       }
       row["outcome"] = state.Outcome();
       row["rung"] = state.rung + 1;
@@ -253,7 +245,7 @@ class SearchPage {
     bool numbers = true;
     for (const Trial& trial : plan_.trials) {
       const std::string& text = trial.values[variation];
-      const std::optional<double> number = NumberIn(text);
+      const std::optional<double> number = NumberIn<double>(text);
       numbers = numbers && number;
       places.push_back(number.value_or(0));
       if (std::ranges::find(words, text) == words.end()) words.push_back(text);

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/bytes.h"
+#include "core/number.h"
 #include "grbm/core/error.h"
 #include "grbm/core/npz.h"
 #include "grbm/core/safetensors.h"
@@ -115,21 +115,16 @@ std::vector<std::string> ClassesFromJson(const json& array, const std::string& w
 }
 
 Index HistoryFromText(const std::string& text, Index conditions, Index visible, const std::string& where) {
-  Index frames = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), frames);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  if (whole && frames >= 1 && conditions % visible == 0 && conditions / visible == frames) return frames;
+  const auto frames = NumberIn<Index>(text);
+  if (frames && *frames >= 1 && conditions % visible == 0 && conditions / visible == *frames) return *frames;
   throw DataError(
       fmt::format("{}: {}: expected are as many rows as make the {} conditions", where, Quoted(text), conditions));
 }
 
 double VarianceFloorFromText(const std::string& text, const std::string& where) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) || value <= 0) {
-    throw DataError(fmt::format("{}: {}: allowed is a number above 0", where, Quoted(text)));
-  }
-  return value;
+  const auto value = NumberIn<double>(text);
+  if (value && std::isfinite(*value) && *value > 0) return *value;
+  throw DataError(fmt::format("{}: {}: allowed is a number above 0", where, Quoted(text)));
 }
 
 // Throws unless the metadata are ours and of a version that we know. False: they are another

@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 
 #include "core/hash.h"
+#include "core/number.h"
 #include "grbm/core/file.h"
 #include "grbm/core/safetensors.h"
 #include "store/parameter_tensors.h"
@@ -60,11 +60,8 @@ std::string GetText(const TensorFile& file, const std::string& key) {
 template <typename Number = std::uint64_t>
 Number GetNumber(const TensorFile& file, const std::string& key) {
   const auto found = file.metadata.find(key);
-  Number number = 0;
   if (found != file.metadata.end()) {
-    const std::string& text = found->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error == std::errc() && end == text.data() + text.size()) return number;
+    if (const auto number = NumberIn<Number>(found->second)) return *number;
   }
   throw DataError(fmt::format("{}: not a checkpoint: its metadata have no number '{}'", file.source, key));
 }

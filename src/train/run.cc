@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <set>
 #include <utility>
 
+#include "core/number.h"
 #include "evaluate/common.h"
 #include "grbm/core/file.h"
 #include "grbm/data/fingerprint.h"
@@ -51,11 +51,8 @@ std::set<std::uint64_t> PictureUpdates(std::uint64_t total, std::int64_t count) 
 void RemoveLaterPictures(const std::string& folder, std::uint64_t updates) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string stem = entry.path().stem().string();
-    std::uint64_t update = 0;
-    const auto [end, failure] = std::from_chars(stem.data(), stem.data() + stem.size(), update);
-    const bool number = failure == std::errc() && end == stem.data() + stem.size();
-    if (number && update > updates) fs::remove(entry.path(), error);
+    const auto update = NumberIn<std::uint64_t>(entry.path().stem().string());
+    if (update && *update > updates) fs::remove(entry.path(), error);
   }
 }
 
