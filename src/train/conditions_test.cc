@@ -65,14 +65,7 @@ TEST(ConditionGradient, IsThatOfTheDataLessThatOfTheChains) {
     const std::size_t stride = hidden > 100 ? 997 : 1;  // every parameter, or one of some
     for (std::size_t at = 0; at < gradient.size(); at += stride) {
       const auto objective = [&](float step) {
-        Parameters p = model.parameters();
-        std::size_t k = 0;
-        double value = 0;
-        testing::ForParameters(p, [&](float& x) {
-          if (k++ != at) return;
-          x += step;
-          value = x;
-        });
+        auto [p, value] = testing::Moved(model, at, step);
         const Model moved(std::move(p));
         Matrix shifted = chains;
         AddShift(moved, shifted, pool);

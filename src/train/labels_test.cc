@@ -68,14 +68,7 @@ TEST(Discriminative, TheTermIsTheGradientOfMinusLogPOfTheLabel) {
     const std::size_t stride = hidden > 100 ? 997 : 1;  // every parameter, or one of some
     for (std::size_t at = 0; at < with.size(); at += stride) {
       const auto loss = [&](float step) {
-        Parameters p = model.parameters();
-        std::size_t k = 0;
-        double value = 0;
-        testing::ForParameters(p, [&](float& x) {
-          if (k++ != at) return;
-          x += step;
-          value = x;
-        });
+        auto [p, value] = testing::Moved(model, at, step);
         return std::pair(LabelLoss(Model(std::move(p), model.variance_floor(), 3), data), value);
       };
       const std::size_t labels = with.size() - 3;

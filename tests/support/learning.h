@@ -5,6 +5,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grbm/model/exact.h"
@@ -62,6 +63,19 @@ void ForParameters(const ExactGradient& gradient, const Use& use) {
   for (const auto* const values : {&gradient.b, &gradient.mu, &gradient.log_var}) {
     for (const double x : *values) use(x);
   }
+}
+
+// The model's parameters with `step` added to element `at` of them, and what that is then.
+inline std::pair<Parameters, double> Moved(const Model& model, std::size_t at, float step) {
+  Parameters p = model.parameters();
+  std::size_t k = 0;
+  double value = 0;
+  ForParameters(p, [&](float& x) {
+    if (k++ != at) return;
+    x += step;
+    value = x;
+  });
+  return {std::move(p), value};
 }
 
 template <typename P>
