@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
+#include "data/row_store.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -140,27 +142,32 @@ Dataset Dataset::WithWeights(std::vector<double> weights) const {
 
 Dataset Dataset::WithConditions(std::span<const std::size_t> columns) const {
   RequireNoGaps("conditions");
-  const auto taken = [&](Index i) { return std::ranges::find(columns, static_cast<std::size_t>(i)) != columns.end(); };
   const auto given = static_cast<Index>(columns.size());
   if (given >= visible()) {
     throw DataError(fmt::format("{}: all {} columns are conditions: at least one must be another", source(), given));
   }
-  const Matrix all = ReadAll();
-  Matrix values(rows(), visible() - given);
-  auto conditions = std::make_shared<Matrix>(rows(), given);
+  std::vector<std::size_t> others;
   Names names_of_values = names();
   names_of_values.columns.clear();
-  for (Index i = 0, to = 0; i < visible(); ++i) {
-    if (taken(i)) continue;
-    for (Index r = 0; r < rows(); ++r) values(r, to) = all(r, i);
-    ++to;
-    if (!names().columns.empty()) names_of_values.columns.push_back(names().columns[static_cast<std::size_t>(i)]);
+  for (std::size_t i = 0; i < ToSize(visible()); ++i) {
+    if (std::ranges::find(columns, i) != columns.end()) continue;
+    others.push_back(i);
+    if (!names().columns.empty()) names_of_values.columns.push_back(names().columns[i]);
   }
-  for (Index k = 0; k < given; ++k) {
-    const auto from = static_cast<Index>(columns[static_cast<std::size_t>(k)]);
-    for (Index r = 0; r < rows(); ++r) (*conditions)(r, k) = all(r, from);
+  RowStore values(visible() - given);
+  values.Expect(rows());
+  auto conditions = std::make_shared<Matrix>(rows(), given);
+  std::vector<float> row(ToSize(visible()));
+  std::vector<float> kept(others.size());
+  for (Index r = 0; r < rows(); ++r) {
+    ReadStored(StoredRow(r), row);
+    std::ranges::transform(others, kept.begin(), [&](std::size_t i) { return row[i]; });
+    values.Append(kept);
+    std::ranges::transform(columns, conditions->row(r).begin(), [&](std::size_t i) { return row[i]; });
   }
-  Dataset result = Dataset(std::move(values), {}, source(), {labels().begin(), labels().end()}, false, warning())
+  Storage storage = values.Finish({}, source());
+  storage.warning = warning();
+  Dataset result = Dataset(std::move(storage), {labels().begin(), labels().end()})
                        .WithNames(std::move(names_of_values))
                        .WithWeights({weights().begin(), weights().end()});
   result.condition_values_ = std::move(conditions);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "grbm/core/error.h"
@@ -22,16 +23,16 @@ FileBytes ReadWhole(const std::string& path) {
   return {std::move(contents), bytes};
 }
 
-// The reason why not, or 0.
-int Map(int file, std::size_t size, void*& address) {
-  address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
-  return address == MAP_FAILED ? errno : 0;
+// None, with errno set, where it cannot be mapped.
+std::optional<FileBytes> Map(int file, std::size_t size) {
+  void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (address == MAP_FAILED) return std::nullopt;
+  std::shared_ptr<const void> owner(address, [size](const void* start) { ::munmap(const_cast<void*>(start), size); });
+  return FileBytes{std::move(owner), {static_cast<const char*>(address), size}};
 }
 
-FileBytes Mapped(void* address, std::size_t size, int error, const std::string& path) {
-  if (error != 0) throw IoError(fmt::format("{}: cannot map: {}", path, std::generic_category().message(error)));
-  std::shared_ptr<const void> owner(address, [size](const void* start) { ::munmap(const_cast<void*>(start), size); });
-  return {std::move(owner), {static_cast<const char*>(address), size}};
+[[noreturn]] void Refuse(const std::string& path, int error) {
+  throw IoError(fmt::format("{}: cannot map: {}", path, std::generic_category().message(error)));
 }
 
 }  // namespace
@@ -47,17 +48,17 @@ FileBytes MapFile(const std::string& path) {
     ::close(file);
     return ReadWhole(path);
   }
-  void* address = nullptr;
-  const int error = Map(file, static_cast<std::size_t>(info.st_size), address);
+  const std::optional<FileBytes> mapped = Map(file, static_cast<std::size_t>(info.st_size));
+  const int error = errno;
   ::close(file);
+  if (mapped) return *mapped;
   if (error == ENODEV) return ReadWhole(path);  // a file system without mappings
-  return Mapped(address, static_cast<std::size_t>(info.st_size), error, path);
+  Refuse(path, error);
 }
 
 FileBytes MapDescriptor(int file, std::size_t size, const std::string& path) {
-  void* address = nullptr;
-  const int error = Map(file, size, address);
-  return Mapped(address, size, error, path);
+  if (const std::optional<FileBytes> mapped = Map(file, size)) return *mapped;
+  Refuse(path, errno);
 }
 
 }  // namespace grbm

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <memory>
 
+#include "core/number.h"
 #include "data/mapped_file.h"
 #include "grbm/core/error.h"
 
@@ -42,11 +42,8 @@ std::string OpenNameless(Descriptor& file) {
 
 std::uint64_t RowsInMemory() {
   if (const char* const text = std::getenv("GRBM_ROWS_IN_MEMORY"); text != nullptr) {
-    std::uint64_t bytes = 0;
-    const std::string_view all = text;
-    const auto [end, error] = std::from_chars(all.data(), all.data() + all.size(), bytes);
-    if (error == std::errc() && end == all.data() + all.size()) return bytes;
-    throw ConfigError(fmt::format("GRBM_ROWS_IN_MEMORY = {}: allowed is a whole number of bytes", all));
+    if (const auto bytes = NumberIn<std::uint64_t>(text)) return *bytes;
+    throw ConfigError(fmt::format("GRBM_ROWS_IN_MEMORY = {}: allowed is a whole number of bytes", text));
   }
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 2;
@@ -55,9 +52,9 @@ std::uint64_t RowsInMemory() {
 RowStore::RowStore(Index visible, bool is_8bit, std::uint64_t in_memory)
     : visible_(visible), is_8bit_(is_8bit), in_memory_(in_memory) {}
 
-void RowStore::Expect(Index rows) const {
+void RowStore::Expect(Index rows) {
   const double bytes = static_cast<double>(rows) * static_cast<double>(visible_) * (is_8bit_ ? 1 : sizeof(float));
-  if (bytes <= static_cast<double>(in_memory_)) return;
+  if (bytes <= static_cast<double>(in_memory_)) return bytes_.reserve(static_cast<std::size_t>(bytes));
   struct statvfs room {};
   if (::statvfs(Folder().c_str(), &room) != 0) return;  // making the file tells more
   const double free = static_cast<double>(room.f_bavail) * static_cast<double>(room.f_frsize);

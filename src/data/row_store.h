@@ -21,8 +21,8 @@ class RowStore {
   // Of floats, or of bytes.
   explicit RowStore(Index visible, bool is_8bit = false, std::uint64_t in_memory = RowsInMemory());
 
-  // So many rows will come, as the file says: throws IoError now where there is no room for them.
-  void Expect(Index rows) const;
+  // So many rows will come, as the file says: makes room for them, or throws IoError now where there is none.
+  void Expect(Index rows);
 
   // Further values, row after row; whole rows by the end. Throws IoError where there is no room for the file, in TMPDIR or,
   // without that, /var/tmp.
