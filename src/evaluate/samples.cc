@@ -116,15 +116,14 @@ Matrix Draw(const ModelFile& file, const SamplerOptions& options, Index count, s
 
 }  // namespace
 
-Matrix DrawGiven(const ModelFile& file, const SamplerOptions& options, ConstMatrix conditions, std::uint64_t seed,
-                 ThreadPool& pool, std::uint32_t first, std::uint64_t frame) {
-  const Model units = WithConditionUnits(file.model);
+Matrix DrawGiven(const Model& model, const Model& units, const SamplerOptions& options, ConstMatrix conditions,
+                 std::uint64_t seed, ThreadPool& pool, std::uint32_t first, std::uint64_t frame) {
   Chains chains = NoiseChains(units, conditions, seed, pool, first, frame);
   Sampler(units, options, pool, OnUnstable::kAllow)
       .Run(chains, {.seed = seed, .first_step = frame * static_cast<std::uint64_t>(options.steps)});
   Matrix states = FinalVisible(units, chains, options, pool);
-  AddShift(file.model, states, pool);
-  return WithoutConditions(file.model, states);
+  AddShift(model, states, pool);
+  return WithoutConditions(model, states);
 }
 
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,

@@ -8,8 +8,6 @@
 
 namespace grbm {
 
-namespace {}  // namespace
-
 void SetLabel(const Model& model, std::span<float> v, Index label) {
   const std::span<float> units = v.last(ToSize(model.label_units()));
   std::ranges::fill(units, 0.0f);

@@ -29,9 +29,9 @@ Matrix InOwnUnits(const ModelFile& file, Matrix states);
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
 // Samples from noise given conditions, one of each row of them (chains × conditions, in the model's units), as options.final says,
-// in the model's units. `frame`: which of several that are drawn one after the other.
-Matrix DrawGiven(const ModelFile& file, const SamplerOptions& options, ConstMatrix conditions, std::uint64_t seed,
-                 ThreadPool& pool, std::uint32_t first = 0, std::uint64_t frame = 0);
+// in the model's units. `units`: WithConditionUnits(model). `frame`: which of several that are drawn one after the other.
+Matrix DrawGiven(const Model& model, const Model& units, const SamplerOptions& options, ConstMatrix conditions,
+                 std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0, std::uint64_t frame = 0);
 
 // How samples are drawn to be shown: file.generation(), with what its `final` stands for.
 SamplerOptions ShownSampler(const ModelFile& file);
