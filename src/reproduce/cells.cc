@@ -47,7 +47,9 @@ std::vector<PlannedCell> PlanCells(const std::vector<const Experiment*>& experim
     const std::uint64_t seed = options.seed + k;
     for (const Experiment* experiment : experiments) {
       for (const Row& row : experiment->rows(options)) {
-        if (RowName(row).find(options.only) != std::string::npos) add(row, seed);
+        // As --dry-run lists it, so that "Gibbs, seed" is that row alone.
+        const std::string listed = fmt::format("{}, seed {}", RowName(row), seed);
+        if (listed.find(options.only) != std::string::npos) add(row, seed);
       }
     }
   }

@@ -154,6 +154,11 @@ TEST_F(Reproduce, SeveralSeedsAndSomeRowsOnly) {
   options.seeds = 1;
   const std::vector<PlannedCell> alone = PlanCells({&kGmm}, options);
   for (std::size_t k = 0; k < 7; ++k) EXPECT_EQ(alone[k].folder, cells[7 + k].folder);
+  options.only = "gmm-iso, as published, Gibbs, seed";
+  EXPECT_EQ(PlanCells({&kGmm}, options).size(), 1U);
+  options.seeds = 3;
+  options.only = "Gibbs, seed 7";
+  for (const PlannedCell& cell : PlanCells({&kGmm}, options)) EXPECT_EQ(cell.seed, 7U) << cell.name;
   options.only = "nobody";
   EXPECT_THROW(PlanCells({&kGmm}, options), ConfigError);
 }
