@@ -4,148 +4,52 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "evaluate/common.h"
 #include "grbm/model/energy.h"
-#include "model/packed.h"
+#include "sampler/engine.h"
 
 namespace grbm {
-
-using kernels::PanelRow;
 
 namespace {
 
 constexpr Index kRungsAtOnce = 16;
 constexpr Index kChainsAtOnce = 30;
 
-// p(v | h) of the law at beta: mean = offset + slope ∘ W h.                                            [math.md (34)]
-struct Rung {
-  PanelRow offset;
-  PanelRow slope;
-  PanelRow deviation;
-
-  Rung(const Model& model, const GaussianBase& base, double beta)
-      : offset(model.visible()), slope(model.visible()), deviation(model.visible()) {
-    for (std::size_t i = 0; i < base.mean.size(); ++i) {
-      const double base_part = (1 - beta) * double{base.inverse_variance[i]};
-      const double model_part = beta * double{model.inverse_variance()[i]};
-      const double precision = base_part + model_part;
-      offset.data()[i] =
-          static_cast<float>((base_part * double{base.mean[i]} + model_part * double{model.mu()[i]}) / precision);
-      slope.data()[i] = static_cast<float>(model_part / precision);
-      deviation.data()[i] = static_cast<float>(std::sqrt(1 / precision));
-    }
-  }
-};
-
-// Some chains, on their way on one thread. The logits are the model's; those at beta are beta times them.
-//                                                                                                      [math.md (34)]
+// Some chains, on their way on one thread.
 class Walk {
  public:
-  Walk(const Model& model, const PackedWeights& weights, const GaussianBase& base, ConstMatrix start,
-       std::uint32_t first_chain, std::uint64_t seed)
+  Walk(const Model& model, const GaussianBase& base, ConstMatrix start, std::uint32_t first_chain, std::uint64_t seed)
       : log_weights(ToSize(start.rows())),
-        model_(model),
-        weights_(weights),
-        base_(base),
-        all_{0, start.rows()},
-        first_chain_(first_chain),
-        visible_(start.rows(), start.cols()),
-        product_(start.rows(), start.cols()),
-        logits_(start.rows(), model.hidden()),
-        hidden_(start.rows(), model.hidden()),
-        visible_stream_(seed, Purpose::kVisible),
-        hidden_stream_(seed, Purpose::kHidden) {
-    for (Index p = 0; p < visible_.view().panels(); ++p) kernels::Pack(start, p, visible_);
+        engine_(thread_),
+        visible_(seed, Purpose::kVisible),
+        hidden_(seed, Purpose::kHidden) {
+    engine_.Set(model, {.method = Method::kGibbs}, {});
+    engine_.Resize(first_chain, start.rows());
+    engine_.Keep({});
+    engine_.LoadVisible(start);
+    engine_.SetBase({base.mean, base.inverse_variance});
   }
 
-  // Rung k of the schedule: a move, unless the chains have just started, and the weight.
+  // Rung k of the schedule: v moves, unless the chains have just started; the weight; and h of the next rung.
+  //                                                                                                [math.md (34), (35)]
   void Climb(std::span<const double> schedule, Index k) {
+    const auto number = static_cast<std::uint64_t>(k);
     const double beta = schedule[ToSize(k)];
-    if (k > 0) Move(beta, static_cast<std::uint64_t>(k));  // the start is a sample of the first law
-    UpdateLogits();
-    Reweight(beta, schedule[ToSize(k + 1)]);
+    if (k > 0) engine_.DrawVisibleAt(beta, visible_, number);  // the start is a sample of the first law
+    const std::vector<double> log_ratios = engine_.DrawHiddenAt(beta, schedule[ToSize(k + 1)], hidden_, number + 1);
+    for (std::size_t r = 0; r < log_weights.size(); ++r) log_weights[r] += log_ratios[r];
   }
 
   std::vector<double> log_weights;
 
  private:
-  void UpdateLogits() {
-    kernels::HiddenResult result;
-    result.logits = logits_;
-    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
-      kernels::Hidden(visible_, weights_.forward(), weights_.b(), g, all_, result);
-    }
-  }
-
-  // log w += log f_to(v) - log f_from(v)                                                               [math.md (35)]
-  void Reweight(double from, double to) {
-    const std::vector<double> softplus_to = SoftplusAt(to);
-    const std::vector<double> softplus_from = SoftplusAt(from);
-    for (Index r = 0; r < all_.count; ++r) {
-      double square = 0;
-      for (Index i = 0; i < model_.visible(); ++i) {
-        const double v = visible_.view()(r, i);
-        const double in_model = v - double{model_.mu()[ToSize(i)]};
-        const double in_base = v - double{base_.mean[ToSize(i)]};
-        square += in_model * in_model * double{model_.inverse_variance()[ToSize(i)]} -
-                  in_base * in_base * double{base_.inverse_variance[ToSize(i)]};
-      }
-      log_weights[ToSize(r)] += softplus_to[ToSize(r)] - softplus_from[ToSize(r)] - (to - from) * square / 2;
-    }
-  }
-
-  // One Gibbs step of the law at beta: h given v, then v given h.
-  void Move(double beta, std::uint64_t step) {
-    const Rung rung(model_, base_, beta);
-    const DrawPlace draw_hidden{hidden_stream_, step, first_chain_};
-    kernels::HiddenResult result;
-    result.draw = {hidden_, draw_hidden};
-    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
-      kernels::FromLogits(logits_, static_cast<float>(beta), g, all_, result);
-    }
-    for (Index t = 0; t < kernels::GroupCount(model_.visible()); ++t) {
-      kernels::HiddenProduct(hidden_, weights_.transposed(), t, all_, product_);
-    }
-    const DrawPlace draw_visible{visible_stream_, step, first_chain_};
-    PanelRow noise(model_.visible());
-    for (Index r = 0; r < all_.count; ++r) {
-      kernels::DrawNormals(draw_visible, r, {noise.data(), ToSize(model_.visible())});
-      for (Index p = 0; p < visible_.view().panels(); ++p) {
-        float* const v = visible_.view().line(p, r);
-        const float* const product = product_.view().line(p, r);
-        for (Index c = 0; c < kernels::kPanel; ++c) {
-          v[c] = rung.offset.panel(p)[c] + rung.slope.panel(p)[c] * product[c] +
-                 rung.deviation.panel(p)[c] * noise.panel(p)[c];
-        }
-      }
-    }
-  }
-
-  // Σ log(1 + exp(beta x)), by chain.
-  std::vector<double> SoftplusAt(double beta) const {
-    HiddenSums sums;
-    kernels::HiddenResult result;
-    sums.Prepare(all_.count, model_.hidden(), result);
-    for (Index g = 0; g < kernels::GroupCount(model_.hidden()); ++g) {
-      kernels::FromLogits(logits_, static_cast<float>(beta), g, all_, result);
-    }
-    sums.Finish();
-    return sums.softplus;
-  }
-
-  const Model& model_;
-  const PackedWeights& weights_;
-  const GaussianBase& base_;
-  kernels::Rows all_;
-  std::uint32_t first_chain_;
-  kernels::Panels visible_;
-  kernels::Panels product_;
-  kernels::Panels logits_;
-  BitMatrix hidden_;
-  Stream visible_stream_;
-  Stream hidden_stream_;
+  ThreadPool thread_{1};
+  Engine engine_;
+  Stream visible_;
+  Stream hidden_;
 };
 
 // Independent draws of the base.
@@ -197,25 +101,26 @@ std::vector<double> AnnealedLogWeights(const Model& model, const GaussianBase& b
                                        const EvaluationProgress& progress, Index first) {
   GRBM_CHECK(schedule.size() >= 2);
   CheckVisible(model, start, "chains");
-  const PackedWeights& weights = model.packed(pool);
-  std::vector<Walk> walks;
+  model.packed(pool);  // by all threads, before each goes its way
+  std::vector<std::unique_ptr<Walk>> walks;
   for (Index row = 0; row < start.rows(); row += kChainsAtOnce) {
-    walks.emplace_back(model, weights, base, start.Rows(row, std::min(kChainsAtOnce, start.rows() - row)),
-                       static_cast<std::uint32_t>(first + row), seed);
+    walks.push_back(std::make_unique<Walk>(model, base, start.Rows(row, std::min(kChainsAtOnce, start.rows() - row)),
+                                           static_cast<std::uint32_t>(first + row), seed));
   }
   const auto rungs = static_cast<Index>(schedule.size()) - 1;
   // Several rungs at a time, so that threads rarely wait for each other.
   for (Index done = 0; done < rungs;) {
     const Index end = std::min(rungs, done + kRungsAtOnce);
     pool.ParallelFor(static_cast<Index>(walks.size()), [&](Index w) {
-      for (Index k = done; k < end; ++k) walks[ToSize(w)].Climb(schedule, k);
+      for (Index k = done; k < end; ++k) walks[ToSize(w)]->Climb(schedule, k);
     });
     done = end;
     if (progress) progress(schedule.front() < schedule.back() ? "annealing" : "annealing back", done, rungs);
   }
   std::vector<double> log_weights;
-  for (const Walk& walk : walks)
-    log_weights.insert(log_weights.end(), walk.log_weights.begin(), walk.log_weights.end());
+  for (const auto& walk : walks) {
+    log_weights.insert(log_weights.end(), walk->log_weights.begin(), walk->log_weights.end());
+  }
   return log_weights;
 }
 

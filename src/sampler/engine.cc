@@ -144,6 +144,13 @@ void Engine::PutLabel(Index row, Index label) {
   for (Index k = 0; k < model_->label_units(); ++k) v(row, model_->gaussian_units() + k) = k == label ? 1.0f : 0.0f;
 }
 
+void Engine::UpdateLogits() {
+  FitPanels(logits_, count(), model_->hidden());
+  kernels::HiddenResult result;
+  result.logits = logits_;
+  UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
+}
+
 void Engine::UpdateProbabilities() {
   kernels::HiddenResult result;
   result.probabilities = now_.probabilities;

@@ -14,6 +14,12 @@
 
 namespace grbm {
 
+// Independent Gaussians, by visible unit.
+struct UnitGaussians {
+  std::span<const float> mean;
+  std::span<const float> inverse_variance;
+};
+
 class Engine {
  public:
   // The pool must outlive it.
@@ -77,6 +83,17 @@ class Engine {
   // By chain: 1 where the last move was made, 0 where it was rejected.
   std::span<const std::uint8_t> accepted() const { return accepted_; }
 
+  // --- laws between independent Gaussians and a model without labels: f_β = base^(1-β) exp(-βE)        [math.md (34)]
+
+  // Of the chains that are here. What it points to must outlive its use.
+  void SetBase(UnitGaussians base);
+  // v given h of the law at beta, with draws at `number` of the stream.
+  void DrawVisibleAt(double beta, const Stream& stream, std::uint64_t number);
+  // h given v of the law at `to`. Returns log f_to(v) - log f_from(v), with h summed out, by chain.      [math.md (35)]
+  std::vector<double> DrawHiddenAt(double from, double to, const Stream& stream, std::uint64_t number);
+
+  // --- sums
+
   // Adds the states of some rows, or what the sums want in their place: what was expected of them before the last step.
   void AddTo(StateSums& sums, kernels::Rows rows) const;
   void AddStatesTo(StateSums& sums, kernels::Rows rows) const;
@@ -117,6 +134,7 @@ class Engine {
   void UpdateProduct(States& states, Index tile, kernels::Rows rows) const;
   void MeanOfMove(Index tile, kernels::Rows rows);
   void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
+  void UpdateLogits();
   void PutLabel(Index row, Index label);
   void DrawLabels(const StepPlace& s);
   void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
@@ -139,7 +157,9 @@ class Engine {
   States proposed_;
   std::vector<std::uint8_t> accepted_;
   kernels::Panels mean_;    // of the last move, where wanted
-  kernels::Panels logits_;  // of v without its label, for draws of labels given v
+  kernels::Panels logits_;  // of v without its label, for draws of labels given v; of v, for laws between
+  UnitGaussians base_;
+  kernels::Panels anchor_;  // its mean, in every row
   // The move, padded.
   bool has_move_ = false;
   double variance_share_ = 0;  // of the first unit's move: noise²/σ²

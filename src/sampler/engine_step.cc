@@ -112,11 +112,8 @@ void Engine::DrawLabels(const StepPlace& s) {
   const Index first = model_->gaussian_units();
   const Index classes = model_->label_units();
   if (marginal()) {
-    if (logits_.rows() != count() || logits_.cols() != model_->hidden()) logits_ = Panels(count(), model_->hidden());
     for (Index r = 0; r < count(); ++r) PutLabel(r, -1);
-    kernels::HiddenResult result;
-    result.logits = logits_;
-    UpdateHidden(model_->packed(pool_), now_.visible, all(), result, pool_);
+    UpdateLogits();
   }
   pool_.ParallelFor(count(), [&](Index r) {
     std::vector<double> logs(ToSize(classes));
