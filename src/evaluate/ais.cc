@@ -8,6 +8,7 @@
 
 #include "evaluate/common.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "model/packed.h"
 
 namespace grbm {
@@ -56,7 +57,8 @@ class Walk {
         logits_(start.rows(), model.hidden()),
         hidden_(start.rows(), model.hidden()),
         visible_stream_(seed, Purpose::kVisible),
-        hidden_stream_(seed, Purpose::kHidden) {
+        hidden_stream_(seed, Purpose::kHidden),
+        label_stream_(seed, Purpose::kLabel) {
     for (Index p = 0; p < visible_.view().panels(); ++p) kernels::Pack(start, p, visible_);
   }
 
@@ -85,7 +87,11 @@ class Walk {
     const std::vector<double> softplus_from = SoftplusAt(from);
     for (Index r = 0; r < all_.count; ++r) {
       double square = 0;
-      for (Index i = 0; i < model_.visible(); ++i) {
+      for (Index i = base_.Gaussian(); i < model_.visible(); ++i) {  // of a class -Σ (y - c)²/2s², in the model alone
+        const double d = double{visible_.view()(r, i)} - double{model_.mu()[ToSize(i)]};
+        square += d * d * double{model_.inverse_variance()[ToSize(i)]};
+      }
+      for (Index i = 0; i < base_.Gaussian(); ++i) {
         const double v = visible_.view()(r, i);
         const double in_model = v - double{model_.mu()[ToSize(i)]};
         const double in_base = v - double{base_.mean[ToSize(i)]};
@@ -112,6 +118,7 @@ class Walk {
     PanelRow noise(model_.visible());
     for (Index r = 0; r < all_.count; ++r) {
       kernels::DrawNormals(draw_visible, r, {noise.data(), ToSize(model_.visible())});
+      const Index label = model_.label_units() > 0 ? DrawLabel(beta, step, r) : 0;
       for (Index p = 0; p < visible_.view().panels(); ++p) {
         float* const v = visible_.view().line(p, r);
         const float* const product = product_.view().line(p, r);
@@ -120,7 +127,21 @@ class Walk {
                  rung.deviation.panel(p)[c] * noise.panel(p)[c];
         }
       }
+      for (Index k = 0; k < model_.label_units(); ++k) {
+        visible_.view()(r, base_.Gaussian() + k) = k == label ? 1.0f : 0.0f;
+      }
     }
+  }
+
+  // A class given h, at beta.                                                                          [math.md (71)]
+  Index DrawLabel(double beta, std::uint64_t step, Index row) const {
+    std::vector<double> logs;
+    for (Index i = base_.Gaussian(); i < model_.visible(); ++i) {
+      logs.push_back(beta * (double{model_.mu()[ToSize(i)]} + double{product_.view()(row, i)}) *
+                     double{model_.inverse_variance()[ToSize(i)]});
+    }
+    NormalizeLogs(logs);
+    return PickLabel(logs, label_stream_.UniformDouble(step, first_chain_ + static_cast<std::uint32_t>(row)));
   }
 
   // Σ log(1 + exp(beta x)), by chain.
@@ -146,14 +167,19 @@ class Walk {
   BitMatrix hidden_;
   Stream visible_stream_;
   Stream hidden_stream_;
+  Stream label_stream_;
 };
 
-// Independent draws of the base.
-Matrix DrawBase(const GaussianBase& base, Index rows, std::uint64_t seed, ThreadPool& pool) {
-  Matrix v(rows, static_cast<Index>(base.mean.size()));
+// Independent draws of the base, every class alike.
+Matrix DrawBase(const Model& model, const GaussianBase& base, Index rows, std::uint64_t seed, ThreadPool& pool) {
+  Matrix v(rows, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
+  const Stream labels(seed, Purpose::kInitialLabel);
   pool.ParallelFor(rows, [&](Index r) {
     kernels::DrawNormals({stream, 0, 0}, r, v.row(r));
+    if (model.label_units() > 0) {
+      SetLabel(model, v.row(r), UniformLabel(model, labels.UniformDouble(0, static_cast<std::uint32_t>(r))));
+    }
     for (std::size_t i = 0; i < base.mean.size(); ++i) {
       v.row(r)[i] = base.mean[i] + v.row(r)[i] / std::sqrt(base.inverse_variance[i]);
     }
@@ -163,14 +189,15 @@ Matrix DrawBase(const GaussianBase& base, Index rows, std::uint64_t seed, Thread
 
 }  // namespace
 
-double GaussianBase::LogPartition(Index hidden) const {
-  double sum = static_cast<double>(hidden) * std::numbers::ln2;
+double GaussianBase::LogPartition(Index hidden, Index classes) const {
+  double sum =
+      static_cast<double>(hidden) * std::numbers::ln2 + (classes > 0 ? std::log(static_cast<double>(classes)) : 0.0);
   for (const float precision : inverse_variance) sum += 0.5 * std::log(2 * std::numbers::pi / double{precision});
   return sum;
 }
 
 GaussianBase FitBase(const Model& model, ConstMatrix data) {
-  CheckVisible(model, data, "data");
+  CheckRows(model, data, "data");
   if (data.rows() == 0) throw DataError("data: no rows: annealing needs at least one to start from");
   GaussianBase base;
   const auto n = static_cast<double>(data.rows());
@@ -230,7 +257,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
   for (std::int64_t k = 0; k <= options.temperatures; ++k) {
     schedule.push_back(static_cast<double>(k) / static_cast<double>(options.temperatures));
   }
-  const double base_log = base.LogPartition(model.hidden());
+  const double base_log = base.LogPartition(model.hidden(), model.label_units());
   const std::uint64_t seed = EvaluationSeed(options.seed, EvaluationStream::kAnneal);
   const auto walk = [&](ConstMatrix start, std::uint64_t walk_seed) {
     Ranks& ranks = options.ranks != nullptr ? *options.ranks : OneRank();
@@ -243,7 +270,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
     });
     return std::vector<double>(all.values().begin(), all.values().end());
   };
-  const std::vector<double> weights = walk(DrawBase(base, options.chains, seed, pool), seed);
+  const std::vector<double> weights = walk(DrawBase(model, base, options.chains, seed, pool), seed);
   std::ranges::reverse(schedule);
   const std::vector<double> back = walk(samples, EvaluationSeed(options.seed, EvaluationStream::kAnnealBack));
 
