@@ -141,7 +141,6 @@ Dataset Dataset::WithWeights(std::vector<double> weights) const {
 }
 
 Dataset Dataset::WithConditions(std::span<const std::size_t> columns) const {
-  RequireNoGaps("conditions");
   const auto given = static_cast<Index>(columns.size());
   if (given >= visible()) {
     throw DataError(fmt::format("{}: all {} columns are conditions: at least one must be another", source(), given));
@@ -164,8 +163,15 @@ Dataset Dataset::WithConditions(std::span<const std::size_t> columns) const {
     std::ranges::transform(others, kept.begin(), [&](std::size_t i) { return row[i]; });
     values.Append(kept);
     std::ranges::transform(columns, conditions->row(r).begin(), [&](std::size_t i) { return row[i]; });
+    if (!AllFinite(conditions->row(r))) {
+      throw DataError(
+          fmt::format("{}: row {} (counted from 0): a condition is missing: values may be, conditions must be known: "
+                      "fill them in, or leave the row out",
+                      source(), r));
+    }
   }
   Storage storage = values.Finish({}, source());
+  storage.gaps = has_gaps();
   storage.warning = warning();
   Dataset result = Dataset(std::move(storage), {labels().begin(), labels().end()})
                        .WithNames(std::move(names_of_values))

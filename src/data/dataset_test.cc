@@ -103,6 +103,20 @@ TEST(Dataset, TakesGapsWhereTheyAreAskedFor) {
   EXPECT_THROW(Dataset(values, {}, "a", {}, false, {}, true), DataError);
 }
 
+TEST(Dataset, ValuesMayBeMissingWhereConditionsAreKnown) {
+  Matrix values = Floats();
+  values(1, 2) = std::nanf("");
+  const Dataset data(values, {}, "a", {}, false, {}, true);
+  const std::vector<std::size_t> first = {0};
+  const Dataset given = data.WithConditions(first);
+  EXPECT_TRUE(given.has_gaps());
+  EXPECT_EQ(given.visible(), values.cols() - 1);
+  EXPECT_TRUE(std::isnan(given.ReadAll()(1, 1)));
+  const std::vector<std::size_t> last = {2};
+  EXPECT_THAT(DataMessage([&] { data.WithConditions(last); }),
+              HasSubstr("a: row 1 (counted from 0): a condition is missing"));
+}
+
 TEST(Dataset, RowsCarryTheirWeights) {
   const Dataset data = Dataset(Floats(), {}, "a").WithWeights({0.5, 2});
   EXPECT_THAT(data.weights(), ElementsAre(0.5, 2));

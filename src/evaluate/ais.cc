@@ -9,6 +9,7 @@
 
 #include "evaluate/common.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "sampler/engine.h"
 
 namespace grbm {
@@ -25,7 +26,8 @@ class Walk {
       : log_weights(ToSize(start.rows())),
         engine_(thread_),
         visible_(seed, Purpose::kVisible),
-        hidden_(seed, Purpose::kHidden) {
+        hidden_(seed, Purpose::kHidden),
+        labels_(seed, Purpose::kLabel) {
     engine_.Set(model, {.method = Method::kGibbs}, {});
     engine_.Resize(first_chain, start.rows());
     engine_.Keep({});
@@ -38,7 +40,7 @@ class Walk {
   void Climb(std::span<const double> schedule, Index k) {
     const auto number = static_cast<std::uint64_t>(k);
     const double beta = schedule[ToSize(k)];
-    if (k > 0) engine_.DrawVisibleAt(beta, visible_, number);  // the start is a sample of the first law
+    if (k > 0) engine_.DrawVisibleAt(beta, visible_, labels_, number);  // the start is a sample of the first law
     const std::vector<double> log_ratios = engine_.DrawHiddenAt(beta, schedule[ToSize(k + 1)], hidden_, number + 1);
     for (std::size_t r = 0; r < log_weights.size(); ++r) log_weights[r] += log_ratios[r];
   }
@@ -50,14 +52,19 @@ class Walk {
   Engine engine_;
   Stream visible_;
   Stream hidden_;
+  Stream labels_;
 };
 
-// Independent draws of the base.
-Matrix DrawBase(const GaussianBase& base, Index rows, std::uint64_t seed, ThreadPool& pool) {
-  Matrix v(rows, static_cast<Index>(base.mean.size()));
+// Independent draws of the base, every class alike.
+Matrix DrawBase(const Model& model, const GaussianBase& base, Index rows, std::uint64_t seed, ThreadPool& pool) {
+  Matrix v(rows, model.visible());
   const Stream stream(seed, Purpose::kInitialVisible);
+  const Stream labels(seed, Purpose::kInitialLabel);
   pool.ParallelFor(rows, [&](Index r) {
     kernels::DrawNormals({stream, 0, 0}, r, v.row(r));
+    if (model.label_units() > 0) {
+      SetLabel(model, v.row(r), UniformLabel(model, labels.UniformDouble(0, static_cast<std::uint32_t>(r))));
+    }
     for (std::size_t i = 0; i < base.mean.size(); ++i) {
       v.row(r)[i] = base.mean[i] + v.row(r)[i] / std::sqrt(base.inverse_variance[i]);
     }
@@ -67,14 +74,15 @@ Matrix DrawBase(const GaussianBase& base, Index rows, std::uint64_t seed, Thread
 
 }  // namespace
 
-double GaussianBase::LogPartition(Index hidden) const {
-  double sum = static_cast<double>(hidden) * std::numbers::ln2;
+double GaussianBase::LogPartition(Index hidden, Index classes) const {
+  double sum =
+      static_cast<double>(hidden) * std::numbers::ln2 + (classes > 0 ? std::log(static_cast<double>(classes)) : 0.0);
   for (const float precision : inverse_variance) sum += 0.5 * std::log(2 * std::numbers::pi / double{precision});
   return sum;
 }
 
 GaussianBase FitBase(const Model& model, ConstMatrix data) {
-  CheckVisible(model, data, "data");
+  CheckRows(model, data, "data");
   if (data.rows() == 0) throw DataError("data: no rows: annealing needs at least one to start from");
   GaussianBase base;
   const auto n = static_cast<double>(data.rows());
@@ -135,7 +143,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
   for (std::int64_t k = 0; k <= options.temperatures; ++k) {
     schedule.push_back(static_cast<double>(k) / static_cast<double>(options.temperatures));
   }
-  const double base_log = base.LogPartition(model.hidden());
+  const double base_log = base.LogPartition(model.hidden(), model.label_units());
   const std::uint64_t seed = EvaluationSeed(options.seed, EvaluationStream::kAnneal);
   const auto walk = [&](ConstMatrix start, std::uint64_t walk_seed) {
     Ranks& ranks = options.ranks != nullptr ? *options.ranks : OneRank();
@@ -148,7 +156,7 @@ AisResult AnnealedImportance(const Model& model, const GaussianBase& base, Const
     });
     return std::vector<double>(all.values().begin(), all.values().end());
   };
-  const std::vector<double> weights = walk(DrawBase(base, options.chains, seed, pool), seed);
+  const std::vector<double> weights = walk(DrawBase(model, base, options.chains, seed, pool), seed);
   std::ranges::reverse(schedule);
   const std::vector<double> back = walk(samples, EvaluationSeed(options.seed, EvaluationStream::kAnnealBack));
 

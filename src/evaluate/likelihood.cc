@@ -76,8 +76,8 @@ std::vector<Index> DegenerateUnits(const Model& model, ConstMatrix data) {
 // log p(v) of rows in the model's units, added to `nats` in the data's own.
 void AddLogLikelihoods(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                        double log_partition, ThreadPool& pool, std::vector<double>& nats) {
-  for (const double energy : MarginalEnergies(law.model, rows, pool)) {
-    nats.push_back(-energy / law.temperature - log_partition - LogJacobian(standardization));
+  for (const double energy : FreeEnergies(law, rows, pool)) {
+    nats.push_back(-energy - log_partition - LogJacobian(standardization));
   }
 }
 
@@ -99,13 +99,13 @@ double LogJacobian(const Standardization& standardization) {
 PartitionFunction ComputePartition(const VisibleLaw& law, ConstMatrix data, const AisOptions& options, ThreadPool& pool,
                                    const EvaluationProgress& progress) {
   const Model& model = law.model;
-  CheckVisible(model, data, "data");
-  if (model.visible() <= Quadrature::kMaxVisible) {
+  CheckRows(model, data, "data");
+  if (model.gaussian_units() <= Quadrature::kMaxVisible) {
     return {PartitionMethod::kQuadrature, {Quadrature(law).log_partition(), 0}, {}};
   }
   if (law.temperature != 1) {
     throw ConfigError(fmt::format("likelihood: log Z of exp(-Ẽ/{}) is known for at most {} visible units: these are {}",
-                                  law.temperature, Quadrature::kMaxVisible, model.visible()));
+                                  law.temperature, Quadrature::kMaxVisible, model.gaussian_units()));
   }
   if (model.hidden() <= ExactModel::kMaxHidden) {
     return {PartitionMethod::kEnumeration, {ExactModel(model, pool).log_partition(), 0}, {}};
@@ -151,11 +151,11 @@ DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& s
     standardization.Apply(block);
     AddLogLikelihoods(law, standardization, block, log_partition, pool, nats);
     if (degenerate.empty()) continue;
-    const Matrix p = HiddenProbabilities(model, block, pool);
     std::vector<double> sums(ToSize(block.rows()));
-    pool.ParallelFor(block.rows(), [&](Index r) {
-      for (const Index i : degenerate) sums[ToSize(r)] += ExpectedLogDensity(model, block.row(r), p.row(r), i);
-    });
+    const auto add = [&](Index r, double share, std::span<const float> p) {
+      for (const Index i : degenerate) sums[ToSize(r)] += share * ExpectedLogDensity(model, block.row(r), p, i);
+    };
+    ForClasses(model, ClassesOf(law, block, pool), block, pool, 1, add);
     for (const double s : sums) degenerate_sum += s;
   }
   DataLikelihood result;

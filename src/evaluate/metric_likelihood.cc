@@ -177,7 +177,7 @@ const Metric kLikelihoodMetric = {
     [](const Evaluation& evaluation) -> std::string {
       if (evaluation.request().data.rows() < 2) return "at least two rows of data are needed";
       const VisibleLaw& law = evaluation.law();
-      if (law.temperature != 1 && law.model.visible() > Quadrature::kMaxVisible) {
+      if (law.temperature != 1 && law.model.gaussian_units() > Quadrature::kMaxVisible) {
         return fmt::format("the chains' law is {}, whose log Z is known for at most {} visible units",
                            LawText(evaluation.file().sampler), Quadrature::kMaxVisible);
       }

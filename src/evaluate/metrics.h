@@ -7,8 +7,7 @@ namespace grbm {
 
 // Why metrics of the model itself cannot be had.
 inline std::string WhyNotOfRows(const Evaluation& evaluation) {
-  if (evaluation.request().given) return "rows are judged, not a model";
-  return evaluation.file().classes.empty() ? "" : "the model has labels: judge it given one (grbm convert --label)";
+  return evaluation.request().given ? "rows are judged, not a model" : "";
 }
 
 extern const Metric kFidMetric;

@@ -18,10 +18,9 @@ namespace grbm {
 RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                     std::optional<double> log_partition, ThreadPool& pool) {
   const Model& model = law.model;
-  const std::vector<double> energies = MarginalEnergies(model, rows, pool);
-  const Matrix back = VisibleMean(model, HiddenProbabilities(model, rows, pool), pool);
+  std::vector<double> free_energy = FreeEnergies(law, rows, pool);
+  const Matrix back = VisibleMean(model, ExpectedHidden(model, ClassesOf(law, rows, pool), rows, pool), pool);
   const auto count = ToSize(rows.rows());
-  std::vector<double> free_energy(count);
   std::vector<double> quadratic(count);
   std::vector<double> hidden(count);
   std::vector<double> reconstruction(count);
@@ -35,9 +34,8 @@ RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardizatio
       const double e = v - double{back.row(r)[i]};
       differences += e * e;
     }
-    free_energy[ToSize(r)] = energies[ToSize(r)] / law.temperature;
     quadratic[ToSize(r)] = squares / law.temperature;
-    hidden[ToSize(r)] = (energies[ToSize(r)] - squares) / law.temperature;  // (60)
+    hidden[ToSize(r)] = free_energy[ToSize(r)] - quadratic[ToSize(r)];  // (60)
     reconstruction[ToSize(r)] = differences / static_cast<double>(rows.cols());
   });
   RowScores scores;
@@ -78,7 +76,7 @@ RowScores ScoreRowsGiven(const VisibleLaw& law, const Standardization& standardi
 }
 
 std::optional<double> ExactLogPartition(const VisibleLaw& law) {
-  if (law.model.visible() <= Quadrature::kMaxVisible) return Quadrature(law).log_partition();
+  if (law.model.gaussian_units() <= Quadrature::kMaxVisible) return Quadrature(law).log_partition();
   if (law.temperature == 1 && law.model.hidden() <= ExactModel::kMaxHidden) {
     return ExactModel(law.model).log_partition();
   }
@@ -86,7 +84,7 @@ std::optional<double> ExactLogPartition(const VisibleLaw& law) {
 }
 
 Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool) {
-  const Matrix logits = HiddenLogits(law.model, rows, pool);
+  const Matrix logits = LogitsOfValues(law.model, rows, pool);
   Matrix deviations(rows.rows(), rows.cols());
   pool.ParallelFor(rows.rows(), [&](Index r) {
     for (Index i = 0; i < rows.cols(); ++i) {
@@ -107,21 +105,50 @@ Matrix ColumnDeviationsGiven(const VisibleLaw& law, ConstMatrix rows, ConstMatri
   return deviations;
 }
 
+namespace {
+
+// Takes what classes in doubt couple: the covariance over p(y | v) of the slopes W p(h | v, y)/σ²τ, on average over rows.
+//                                                                                                      [math.md (76)]
+void TakeDoubtOfClasses(const VisibleLaw& law, const BasicMatrix<double>& classes, ConstMatrix rows,
+                        BasicMatrix<double>& precision, ThreadPool& pool) {
+  const Model& model = law.model;
+  const auto visible = ToSize(model.gaussian_units());
+  const Matrix mean = VisibleMean(model, ExpectedHidden(model, classes, rows, pool), pool);
+  ForClasses(model, classes, rows, pool, 1, [&](Index r, double share, std::span<const float> p) {
+    constexpr double kNothing = 1e-12;  // of a class that has no part in it
+    if (share < kNothing) return;
+    const Matrix of_class = VisibleMean(model, ConstMatrix(p.data(), 1, model.hidden(), model.hidden()), pool);
+    std::vector<double> slope(visible);
+    for (std::size_t i = 0; i < visible; ++i) {
+      slope[i] = (double{of_class.row(0)[i]} - double{mean.row(r)[i]}) * double{model.inverse_variance()[i]};
+    }
+    const double factor = share / (law.temperature * law.temperature * static_cast<double>(rows.rows()));
+    pool.ParallelFor(model.gaussian_units(), [&](Index i) {
+      const double scaled = factor * slope[ToSize(i)];
+      for (std::size_t k = 0; k < visible; ++k) precision.row(i)[k] -= scaled * slope[k];
+    });
+  });
+}
+
+}  // namespace
+
 EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool) {
   const Model& model = law.model;
   // What is in doubt of each hidden unit, on average: p (1 - p).
-  const Matrix p = HiddenProbabilities(model, rows, pool);
   std::vector<double> doubt(ToSize(model.hidden()));
-  for (Index r = 0; r < rows.rows(); ++r) {
+  const auto add_doubt = [&](Index, double share, std::span<const float> p) {
     for (std::size_t j = 0; j < doubt.size(); ++j) {
-      const double on = p.row(r)[j];
-      doubt[j] += on * (1 - on) / static_cast<double>(rows.rows());
+      const double on = p[j];
+      doubt[j] += share * on * (1 - on) / static_cast<double>(rows.rows());
     }
-  }
-  EffectiveCouplings couplings{BasicMatrix<double>(model.visible(), model.visible())};
-  pool.ParallelFor(model.visible(), [&](Index i) {
+  };
+  const BasicMatrix<double> classes = ClassesOf(law, rows, pool);
+  ForClasses(model, classes, rows, pool, 1, add_doubt);
+  const Index visible = model.gaussian_units();
+  EffectiveCouplings couplings{BasicMatrix<double>(visible, visible)};
+  pool.ParallelFor(visible, [&](Index i) {
     const double scale_i = model.inverse_variance()[ToSize(i)];
-    for (Index k = 0; k < model.visible(); ++k) {
+    for (Index k = 0; k < visible; ++k) {
       const double scale_k = model.inverse_variance()[ToSize(k)];
       double sum = 0;
       for (std::size_t j = 0; j < doubt.size(); ++j) {
@@ -130,6 +157,7 @@ EffectiveCouplings ComputeCouplings(const VisibleLaw& law, ConstMatrix rows, Thr
       couplings.precision.row(i)[ToSize(k)] = ((i == k ? scale_i : 0.0) - scale_i * scale_k * sum) / law.temperature;
     }
   });
+  if (model.label_units() > 0) TakeDoubtOfClasses(law, classes, rows, couplings.precision, pool);
   return couplings;
 }
 

@@ -109,20 +109,9 @@ TEST(Couplings, AreTheHessianOfTheEnumeratedLogDensity) {
   ThreadPool pool(2);
   const EffectiveCouplings couplings = ComputeCouplings({model}, v, pool);
   const ExactModel exact(model);
-  constexpr double kStep = 1e-3;
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t k = 0; k < 3; ++k) {
-      double hessian = 0;
-      for (Index r = 0; r < 6; ++r) {
-        for (const double a : {-1.0, 1.0}) {
-          for (const double b : {-1.0, 1.0}) {
-            std::vector<double> at = Doubles(v.row(r));
-            at[i] += a * kStep;
-            at[k] += b * kStep;
-            hessian += a * b * exact.LogDensity(at) / (4 * kStep * kStep) / 6;
-          }
-        }
-      }
+      const double hessian = testing::MeanHessian(v, i, k, [&](const auto& at) { return exact.LogDensity(at); });
       EXPECT_NEAR(couplings.precision(static_cast<Index>(i), static_cast<Index>(k)), -hessian, 1e-4);
     }
   }

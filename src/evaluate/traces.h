@@ -1,6 +1,7 @@
 // Scalars of running chains, one per chain and step.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 #include <string>
@@ -8,15 +9,21 @@
 
 #include "grbm/evaluate/estimate.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/sampler.h"
 
 namespace grbm {
 
-// Where chains begin that are to show whether they forget it: even rows are rows of data, odd ones noise.
+// Where chains begin that are to show whether they forget it: even rows are rows of data, of their likeliest classes, odd
+// ones noise. data: rows × Gaussian units.
 inline Matrix NoiseAndData(const Model& model, ConstMatrix data, Index chains, std::uint64_t seed, ThreadPool& pool) {
   Matrix start = NoiseChains(model, chains, seed, pool).visible;
   for (Index r = 0; r < chains; r += 2) {
-    CopyRows(data.Rows(r * (data.rows() - 1) / chains, 1), start.view().Rows(r, 1));
+    const ConstMatrix row = data.Rows(r * (data.rows() - 1) / chains, 1);
+    std::ranges::copy(row.row(0), start.row(r).begin());
+    if (model.label_units() == 0) continue;
+    const BasicMatrix<double> logs = LabelLogProbabilities(model, row, pool);
+    SetLabel(model, start.row(r), std::ranges::max_element(logs.row(0)) - logs.row(0).begin());
   }
   return start;
 }

@@ -92,10 +92,10 @@ Matrix MuPlus(const Model& model, Index rows, ThreadPool& pool, const Product& p
   return mean;
 }
 
-void CheckValues(const Model& model, ConstMatrix v, const char* what, bool gaps) {
-  if (v.cols() != model.visible()) {
-    throw DataError(fmt::format("{}: {} columns, but the model has {} visible units: they must be as many", what,
-                                v.cols(), model.visible()));
+void CheckValues(Index units, ConstMatrix v, const char* what, bool gaps) {
+  if (v.cols() != units) {
+    throw DataError(
+        fmt::format("{}: {} columns, but the model has {} visible units: they must be as many", what, v.cols(), units));
   }
   for (Index r = 0; r < v.rows(); ++r) {
     if (AllFinite(v.row(r))) continue;
@@ -109,9 +109,13 @@ void CheckValues(const Model& model, ConstMatrix v, const char* what, bool gaps)
 
 }  // namespace
 
-void CheckVisible(const Model& model, ConstMatrix v, const char* what) { CheckValues(model, v, what, false); }
+void CheckVisible(const Model& model, ConstMatrix v, const char* what) { CheckValues(model.visible(), v, what, false); }
 
-void CheckKnown(const Model& model, ConstMatrix v, const char* what) { CheckValues(model, v, what, true); }
+void CheckRows(const Model& model, ConstMatrix values, const char* what) {
+  CheckValues(model.gaussian_units(), values, what, false);
+}
+
+void CheckKnown(const Model& model, ConstMatrix v, const char* what) { CheckValues(model.visible(), v, what, true); }
 
 void CheckHidden(const Model& model, ConstBitView h, Index rows, const char* what) {
   if (h.units() != model.hidden() || h.rows() != rows) {

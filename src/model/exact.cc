@@ -132,13 +132,15 @@ void ExactModel::ForStates(const Use& use) const {
 
 // log Σ_h p(h) Π N(v_i; m_i, σ_i²) over the units that are known.                                       [math.md (66)]
 double ExactModel::Posterior(std::span<const double> v, std::vector<double>& p) const {
-  if (model_.label_units() > 0) {
-    throw ConfigError("exact answers: missing values: of models without labels alone: give whole rows");
-  }
   p.resize(probability_.size());
+  const std::size_t gaussian = ToSize(model_.gaussian_units());
   ForStates([&](std::size_t state, double weight, std::span<const double> product) {
     double sum = std::log(weight);
-    for (std::size_t i = 0; i < v.size(); ++i) {
+    std::vector<double> mean(product.begin(), product.end());
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += double{model_.mu()[i]};
+    const std::vector<double> label = LabelsGivenHidden(model_, mean).log_probability;
+    for (std::size_t k = 0; k < label.size(); ++k) sum += v[gaussian + k] == 1 ? label[k] : 0.0;
+    for (std::size_t i = 0; i < gaussian; ++i) {
       if (std::isnan(v[i])) continue;
       const double log_var = model_.log_var()[i];
       const double d = v[i] - double{model_.mu()[i]} - product[i];

@@ -30,6 +30,13 @@ void ClassEnergies(const Model& model, std::span<const float> x, std::span<doubl
   }
 }
 
+double LabelConstant(const Model& model) {
+  double squares = 1;
+  const auto label_units = ToSize(model.label_units());
+  for (const float c : model.mu().last(label_units)) squares += double{c} * double{c};
+  return 0.5 * squares * double{model.inverse_variance().back()};
+}
+
 BasicMatrix<double> LabelLogProbabilities(const Model& model, ConstMatrix values, ThreadPool& pool,
                                           double temperature) {
   const Matrix x = HiddenLogits(model, WithRoomForLabels(model, values), pool);

@@ -7,6 +7,7 @@
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
 #include "grbm/model/quadrature.h"
+#include "grbm/model/visible_law.h"
 #include "support/errors.h"
 #include "support/models.h"
 #include "support/moments.h"
@@ -16,14 +17,7 @@ namespace {
 
 using testing::Doubles;
 using testing::LabelledModel;
-
-// v and y of one state.
-std::vector<double> State(const Model& model, std::span<const double> v, Index label) {
-  std::vector<double> state(v.begin(), v.end());
-  state.resize(static_cast<std::size_t>(model.visible()));
-  state[static_cast<std::size_t>(model.gaussian_units() + label)] = 1;
-  return state;
-}
+using testing::State;
 
 // Given a class the model is one without labels, whose log Z quadrature knows; what is left of E is Σ (y - c)²/2.
 TEST(Labels, EnumerationIsTheSumOverClassesOfQuadrature) {
@@ -119,6 +113,68 @@ TEST(Labels, TheExactGradientIsThatOfTheLikelihood) {
       EXPECT_EQ(gradient.log_var[unit], 0);
     }
   }
+}
+
+// log Σ_y p(v, y).
+double LogMarginal(const ExactModel& exact, std::span<const double> v) {
+  std::vector<double> logs;
+  for (Index k = 0; k < exact.model().label_units(); ++k) {
+    logs.push_back(exact.LogDensity(State(exact.model(), v, k)));
+  }
+  return NormalizeLogs(logs);
+}
+
+TEST(Labels, TheFreeEnergyIsThatOfTheClassSummedOut) {
+  const Model model = LabelledModel(3, 4, 5, 21);
+  const ExactModel exact(model);
+  const Matrix values = testing::RandomVisible(20, 3, 9);
+  ThreadPool pool(2);
+  const std::vector<double> energies = FreeEnergies({model}, values, pool);
+  const std::vector<double> hot = FreeEnergies({model, 3}, values, pool);
+  for (Index r = 0; r < values.rows(); ++r) {
+    const std::vector<double> v = Doubles(values.row(r));
+    EXPECT_NEAR(FreeEnergy({model}, v), -LogMarginal(exact, v) - exact.log_partition(), 1e-9);
+    EXPECT_NEAR(energies[static_cast<std::size_t>(r)], FreeEnergy({model}, v), 1e-4);
+    std::vector<double> logs;
+    for (Index k = 0; k < 4; ++k) logs.push_back(-MarginalEnergy(model, State(model, v, k)) / 3);
+    EXPECT_NEAR(FreeEnergy({model, 3}, v), -NormalizeLogs(logs), 1e-9);
+    EXPECT_NEAR(hot[static_cast<std::size_t>(r)], FreeEnergy({model, 3}, v), 1e-4);
+  }
+}
+
+TEST(Labels, QuadratureSumsTheClassOut) {
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Model model = LabelledModel(2, 3, 4, seed);
+    const ExactModel exact(model);
+    const Quadrature law(model);
+    EXPECT_NEAR(law.log_partition(), exact.log_partition(), 1e-6);
+    const std::vector<double> v = {0.3, -1.2};
+    EXPECT_NEAR(law.LogDensity(v), LogMarginal(exact, v), 1e-6);
+    EXPECT_NEAR(law.Expectation([](std::span<const double> x) { return x[0]; }), exact.Moments().v[0], 1e-6);
+    // At another temperature each class has the law of its own, exp(-Ẽ(v, y)/τ), and they add up.
+    std::vector<double> logs;
+    for (Index k = 0; k < 3; ++k) {
+      const double c = model.mu()[static_cast<std::size_t>(2 + k)];
+      logs.push_back(Quadrature(GivenLabel(model, k), 2.5).log_partition() + (c - LabelConstant(model)) / 2.5);
+    }
+    EXPECT_NEAR(Quadrature(model, 2.5).log_partition(), NormalizeLogs(logs), 1e-6);
+  }
+}
+
+// p(o, y) = ∫ p(v, y) over what is missing, by the trapezoidal rule; with the class missing, too, its sum.
+TEST(Labels, MissingValuesAreIntegratedOut) {
+  const Model model = LabelledModel(2, 3, 4, 6);
+  const ExactModel exact(model);
+  for (Index k = 0; k < 3; ++k) {
+    double sum = 0;
+    for (double x = -20; x <= 20; x += 0.05) {
+      sum += 0.05 * std::exp(exact.LogDensity(State(model, std::vector<double>{0.4, x}, k)));
+    }
+    EXPECT_NEAR(exact.LogDensity(State(model, std::vector<double>{0.4, std::nan("")}, k)), std::log(sum), 1e-9);
+  }
+  std::vector<double> unknown = {0.4, -0.7};
+  unknown.resize(5, std::nan(""));
+  EXPECT_NEAR(exact.LogDensity(unknown), LogMarginal(exact, std::vector<double>{0.4, -0.7}), 1e-9);
 }
 
 TEST(Labels, ModelsAreChecked) {

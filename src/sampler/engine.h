@@ -83,12 +83,13 @@ class Engine {
   // By chain: 1 where the last move was made, 0 where it was rejected.
   std::span<const std::uint8_t> accepted() const { return accepted_; }
 
-  // --- laws between independent Gaussians and a model without labels: f_β = base^(1-β) exp(-βE)        [math.md (34)]
+  // --- laws between independent Gaussians, with classes that are all alike, and a model: f_β = base^(1-β) exp(-βE)
+  //                                                                                                    [math.md (34)]
 
   // Of the chains that are here. What it points to must outlive its use.
   void SetBase(UnitGaussians base);
-  // v given h of the law at beta, with draws at `number` of the stream.
-  void DrawVisibleAt(double beta, const Stream& stream, std::uint64_t number);
+  // v, and a class where there are any, given h of the law at beta, above 0, with draws at `number` of the streams.
+  void DrawVisibleAt(double beta, const Stream& stream, const Stream& labels, std::uint64_t number);
   // h given v of the law at `to`. Returns log f_to(v) - log f_from(v), with h summed out, by chain.      [math.md (35)]
   std::vector<double> DrawHiddenAt(double from, double to, const Stream& stream, std::uint64_t number);
 
@@ -136,7 +137,7 @@ class Engine {
   void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
   void UpdateLogits();
   void PutLabel(Index row, Index label);
-  void DrawLabels(const StepPlace& s);
+  void DrawLabels(const DrawPlace& place, double temperature);
   void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
   void Decide(const StepPlace& s);
   template <typename Body>

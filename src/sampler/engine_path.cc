@@ -10,17 +10,17 @@ using kernels::Panels;
 using kernels::Rows;
 
 void Engine::SetBase(UnitGaussians base) {
-  GRBM_CHECK(std::ssize(base.mean) == model_->gaussian_units() && model_->gaussian_units() == model_->visible());
+  GRBM_CHECK(std::ssize(base.mean) == model_->gaussian_units());
   base_ = base;
   anchor_ = Panels(count(), model_->visible());
-  for (Index i = 0; i < model_->visible(); ++i) {
+  for (Index i = 0; i < model_->gaussian_units(); ++i) {
     for (Index r = 0; r < count(); ++r) anchor_.view()(r, i) = base.mean[ToSize(i)];
   }
 }
 
 // The mean of v given h, σ_β² ((1 - β) a/s² + β m/σ²) with m = μ + W h, is m + keep (a - m): a move as any other is, but that
 // it keeps to the base's mean a, and not to where the chain is.
-void Engine::DrawVisibleAt(double beta, const Stream& stream, std::uint64_t number) {
+void Engine::DrawVisibleAt(double beta, const Stream& stream, const Stream& labels, std::uint64_t number) {
   PanelRow keep(model_->visible());
   PanelRow noise(model_->visible());
   for (std::size_t i = 0; i < base_.mean.size(); ++i) {
@@ -34,6 +34,7 @@ void Engine::DrawVisibleAt(double beta, const Stream& stream, std::uint64_t numb
     kernels::MoveVisible({stream, number, first_}, {model_->packed(pool_).mu(), keep, noise}, anchor_, now_.product,
                          tile, rows, now_.visible);
   });
+  if (model_->label_units() > 0) DrawLabels({labels, number, first_}, 1 / beta);
 }
 
 std::vector<double> Engine::DrawHiddenAt(double from, double to, const Stream& stream, std::uint64_t number) {
@@ -55,9 +56,10 @@ std::vector<double> Engine::DrawHiddenAt(double from, double to, const Stream& s
     for (Index i = 0; i < model_->visible(); ++i) {
       const double v = now_.visible.view()(r, i);
       const double in_model = v - double{model_->mu()[ToSize(i)]};
+      square += in_model * in_model * double{model_->inverse_variance()[ToSize(i)]};
+      if (i >= model_->gaussian_units()) continue;  // a class is in the model alone
       const double in_base = v - double{base_.mean[ToSize(i)]};
-      square += in_model * in_model * double{model_->inverse_variance()[ToSize(i)]} -
-                in_base * in_base * double{base_.inverse_variance[ToSize(i)]};
+      square -= in_base * in_base * double{base_.inverse_variance[ToSize(i)]};
     }
     log_ratios[ToSize(r)] = log_ratios[ToSize(r)] - softplus_from[ToSize(r)] - (to - from) * square / 2;
   });

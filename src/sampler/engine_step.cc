@@ -108,7 +108,7 @@ void Engine::MoveVisible(const StepPlace& s, States& to, Index tile, Rows rows) 
 
 // Labels given h, of which the product is that of the present state or, where there is no h, given v.
 //                                                                                                [math.md (71), (72)]
-void Engine::DrawLabels(const StepPlace& s) {
+void Engine::DrawLabels(const DrawPlace& place, double temperature) {
   const Index first = model_->gaussian_units();
   const Index classes = model_->label_units();
   if (marginal()) {
@@ -128,10 +128,10 @@ void Engine::DrawLabels(const StepPlace& s) {
                           double{model_->inverse_variance()[unit]};
       }
     }
-    for (double& l : logs) l /= options_.temperature;
+    for (double& l : logs) l /= temperature;
     NormalizeLogs(logs);
-    const std::uint32_t chain = s.label.first_chain + static_cast<std::uint32_t>(r);
-    const Index label = PickLabel(logs, s.label.stream.UniformDouble(s.label.step, chain));
+    const std::uint32_t chain = place.first_chain + static_cast<std::uint32_t>(r);
+    const Index label = PickLabel(logs, place.stream.UniformDouble(place.step, chain));
     PutLabel(r, label);
     // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
     for (Index k = 0; mean_.rows() > 0 && k < classes; ++k) mean_.view()(r, first + k) = k == label ? 1.0f : 0.0f;
@@ -203,7 +203,7 @@ void Engine::StepFreely(const StepPlace& s) {
     if (extras_.means) MeanOfMove(tile, rows);
     MoveVisible(s, now_, tile, rows);
   });
-  if (model_->label_units() > 0) DrawLabels(s);
+  if (model_->label_units() > 0) DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, !marginal());
 }
 
@@ -221,7 +221,7 @@ void Engine::StepVisible(const StepPlace& s) {
     });
   }
   std::swap(now_.visible, proposed_.visible);
-  if (model_->label_units() > 0) DrawLabels(s);
+  if (model_->label_units() > 0) DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, true);
 }
 
@@ -241,7 +241,7 @@ void Engine::StepWhole(const StepPlace& s) {
   }
   if (model_->label_units() == 0) return;
   // A move of its own, with h (or p(h | v)) as accepted above; what is kept of the state follows.
-  DrawLabels(s);
+  DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, false);
   if (marginal()) ForVisible([&](Index tile, Rows rows) { UpdateProduct(now_, tile, rows); });
 }

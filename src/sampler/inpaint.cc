@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "grbm/model/energy.h"
@@ -35,48 +36,113 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
   return Inpaint(model, options, data, rows, seed, pool);
 }
 
+namespace {
+
+// Chains of the unknown units given the known ones.
+class GivenChains {
+ public:
+  GivenChains(const Model& model, const SamplerOptions& options, ConstMatrix data, MatrixView<const std::uint8_t> known,
+              std::uint64_t seed, ThreadPool& pool)
+      : engine(pool), seed_(seed), temperature_(LawOf(options).hidden_temperature()), given_(data.rows(), data.cols()) {
+    if (FindSampler(options.method).marginal || options.adjust != Adjust::kNone) {
+      throw ConfigError(
+          "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = "
+          "\"none\": set sampler.method and sampler.adjust");
+    }
+    CheckVisible(model, data, "data");
+    if (known.cols() != model.visible() || known.rows() != data.rows()) {
+      throw DataError(
+          fmt::format("inpaint: known is {} × {}: expected is one element for each of {} rows and {} visible units",
+                      known.rows(), known.cols(), data.rows(), model.visible()));
+    }
+    std::ranges::fill(given_.values(), std::numeric_limits<float>::quiet_NaN());
+    PutBack(data, known, given_);
+    CheckOptions(options);
+    engine.Set(model, options, LawOf(options));
+    engine.Resize(0, data.rows());
+    engine.DrawNoise(Stream(seed, Purpose::kInitialVisible), 0, all());
+    engine.DrawUniformLabels(Stream(seed, Purpose::kInitialLabel), 0, all());
+    engine.PutBack(given_);
+    engine.DrawHidden(Stream(seed, Purpose::kInitialHidden), 0, temperature_, all());
+    engine.Keep({});
+    for (std::int64_t t = 0; t < options.steps; ++t) Step();
+  }
+
+  void Step() {
+    engine.Step({.seed = seed_, .first_step = steps_}, 0);
+    engine.PutBack(given_);
+    engine.DrawHidden(Stream(seed_, Purpose::kPositiveHidden), steps_, temperature_, all());
+    ++steps_;
+  }
+
+  Matrix Visible() const {
+    Matrix v(given_.rows(), given_.cols());
+    engine.StoreVisible(v);
+    CheckVisible(engine.model(), v, "chains");
+    return v;
+  }
+
+  Engine engine;
+
+ private:
+  kernels::Rows all() const { return {0, given_.rows()}; }
+
+  std::uint64_t seed_;
+  double temperature_;
+  std::uint64_t steps_ = 0;
+  Matrix given_;  // NaN where unknown
+};
+
+}  // namespace
+
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
                MatrixView<const std::uint8_t> known, std::uint64_t seed, ThreadPool& pool) {
-  if (FindSampler(options.method).marginal || options.adjust != Adjust::kNone) {
-    throw ConfigError(
-        "inpaint: allowed are the methods \"gibbs\", \"partial-gibbs\" and \"gibbs-langevin\" with adjust = \"none\": "
-        "set sampler.method and sampler.adjust");
-  }
-  if (model.label_units() > 0) throw ConfigError("inpaint: the model has labels: take it given one (GivenLabel)");
-  CheckVisible(model, data, "data");
-  if (known.cols() != model.visible() || known.rows() != data.rows()) {
-    throw DataError(
-        fmt::format("inpaint: known is {} × {}: expected is one element for each of {} rows and {} visible units",
-                    known.rows(), known.cols(), data.rows(), model.visible()));
-  }
+  const GivenChains chains(model, options, data, known, seed, pool);
   const auto put_back = [&](Matrix& v) { PutBack(data, known, v); };
-  Matrix given(data.rows(), data.cols());
-  std::ranges::fill(given.values(), std::numeric_limits<float>::quiet_NaN());
-  put_back(given);
-
-  CheckOptions(options);
-  Engine engine(pool);
-  const Law law = LawOf(options);
-  engine.Set(model, options, law);
-  engine.Resize(0, data.rows());
-  const kernels::Rows all{0, data.rows()};
-  engine.DrawNoise(Stream(seed, Purpose::kInitialVisible), 0, all);
-  engine.PutBack(given);
-  engine.DrawHidden(Stream(seed, Purpose::kInitialHidden), 0, law.hidden_temperature(), all);
-  engine.Keep({});
-  for (std::int64_t t = 0; t < options.steps; ++t) {
-    const auto step = static_cast<std::uint64_t>(t);
-    engine.Step({.seed = seed, .first_step = step}, 0);
-    engine.PutBack(given);
-    engine.DrawHidden(Stream(seed, Purpose::kPositiveHidden), step, law.hidden_temperature(), all);
-  }
-  Matrix result(data.rows(), data.cols());
-  engine.StoreVisible(result);
-  CheckVisible(model, result, "chains");
+  Matrix result = chains.Visible();
   if (options.final == Final::kMean) {
-    result = FinalMean(model, result, engine.hidden(), options, pool, put_back);
+    result = FinalMean(model, result, chains.engine.hidden(), options, pool, put_back);
   }
   put_back(result);
+  return result;
+}
+
+Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatrix data,
+                    MatrixView<const std::uint8_t> known, std::int64_t draws, std::uint64_t seed, ThreadPool& pool) {
+  if (draws < 1) throw ConfigError(fmt::format("inpaint: a mean over {} draws: allowed is 1 and more", draws));
+  GivenChains chains(model, options, data, known, seed, pool);
+  BasicMatrix<double> sums(data.rows(), data.cols());
+  BasicMatrix<double> squares(data.rows(), data.cols());
+  const Index gaussian = model.gaussian_units();
+  for (std::int64_t t = 0; t < draws; ++t) {
+    chains.Step();
+    Matrix mean = VisibleMean(model, chains.engine.hidden(), pool);
+    if (gaussian < model.visible()) {  // of a class, and of conditions, what they are
+      const Matrix v = chains.Visible();
+      for (Index r = 0; r < v.rows(); ++r) {
+        for (Index i = gaussian; i < v.cols(); ++i) mean(r, i) = v(r, i);
+      }
+    }
+    for (Index r = 0; r < mean.rows(); ++r) {
+      for (Index i = 0; i < mean.cols(); ++i) {
+        sums(r, i) += double{mean(r, i)};
+        squares(r, i) += double{mean(r, i)} * double{mean(r, i)};
+      }
+    }
+  }
+  Imputed result{Matrix(data.rows(), data.cols()), Matrix(data.rows(), data.cols())};
+  const auto count = static_cast<double>(draws);
+  for (Index r = 0; r < data.rows(); ++r) {
+    for (Index i = 0; i < data.cols(); ++i) {
+      const double mean = sums(r, i) / count;
+      const double noise = i < gaussian ? options.temperature * double{model.variance()[ToSize(i)]} : 0.0;
+      result.mean(r, i) = static_cast<float>(mean);
+      result.deviation(r, i) =
+          static_cast<float>(std::sqrt(std::max(0.0, squares(r, i) / count - mean * mean) + noise));
+      if (known(r, i) != 0) result.deviation(r, i) = 0;
+    }
+  }
+  PutBack(data, known, result.mean);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Inpainting against exact conditional laws. 7 × 5 + 3 × 2 moments and 7 means are compared, 48 in all; each is off by
+// Inpainting against exact conditional laws. 7 × 5 + 3 × 2 + 8 moments and 7 + 5 means are compared, 61 in all; each is off by
 // more than 5.7 standard errors with probability 1.2e-8, any of them with less than 1e-6.
 #include "grbm/sampler/inpaint.h"
 
@@ -225,6 +225,83 @@ TEST_P(PaperInpaint, GibbsLangevinDrawsHiddenUnitsAtTemperatureOne) {
   const Matrix v = Filled(Options(Method::kGibbsLangevin, GetParam()), kTwoKnown);
   const Worst worst = CompareUnknown(v, StationaryOfThePaper(GetParam()), GetParam(), 2);
   EXPECT_LT(worst.z, kBound) << worst.where;
+}
+
+// The first of two values is known, the class is not: moments of the other value, the shares of the classes and both
+// together, by enumeration of h and y: 8 in all. And what InpaintMean expects of them, over rows and steps.
+TEST(Inpaint, AnUnknownClassIsDrawnWithTheValues) {
+  const Model model = testing::LabelledModel(2, 3, 3, 23);
+  Matrix data(kRows, 5);
+  for (Index r = 0; r < kRows; ++r) data(r, 0) = kKnown[0];
+  BasicMatrix<std::uint8_t> known(kRows, 5);
+  for (Index r = 0; r < kRows; ++r) known(r, 0) = 1;
+  double total = 0;
+  std::vector<double> share(3), value(3), square(3);
+  for (int state = 0; state < kStates; ++state) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      std::vector<double> h;
+      for (int j = 0; j < 3; ++j) h.push_back(state >> j & 1);
+      const double m = MeanOf(model, state, 1);
+      std::vector<double> v = {double{kKnown[0]}, m, 0, 0,
+                               0};  // ∫ exp(-E) dv₁ is exp(-E) at its mean, times a constant
+      v[2 + k] = 1;
+      const double weight = std::exp(-Energy(model, v, h));
+      total += weight;
+      share[k] += weight;
+      value[k] += weight * m;
+      square[k] += weight * (m * m + std::exp(double{model.log_var()[1]}));
+    }
+  }
+  ThreadPool pool(2);
+  const SamplerOptions options = Options(Method::kGibbs, 1);
+  const Matrix v = Inpaint(model, options, data, known, 7, pool);
+  const Imputed imputed = InpaintMean(model, options, data, known, 20, 7, pool);
+  Worst worst;
+  Worst of_means;
+  for (std::size_t k = 0; k < 3; ++k) {
+    const Index unit = 2 + static_cast<Index>(k);
+    IncludeMean(worst, kRows, share[k] / total, "class", [&](Index r) { return double{v(r, unit)}; });
+    IncludeMean(worst, kRows, value[k] / total, "v1 of class", [&](Index r) { return double{v(r, unit) * v(r, 1)}; });
+    IncludeMean(of_means, kRows, share[k] / total, "share", [&](Index r) { return double{imputed.mean(r, unit)}; });
+  }
+  const double mean = (value[0] + value[1] + value[2]) / total;
+  IncludeMean(worst, kRows, mean, "v1", [&](Index r) { return double{v(r, 1)}; });
+  IncludeMean(of_means, kRows, mean, "mean", [&](Index r) { return double{imputed.mean(r, 1)}; });
+  const double second = (square[0] + square[1] + square[2]) / total;
+  IncludeMean(worst, kRows, second, "v1²", [&](Index r) { return double{v(r, 1)} * double{v(r, 1)}; });
+  // E[mean² + deviation²] over rows is E[v²].
+  IncludeMean(of_means, kRows, second, "deviation", [&](Index r) {
+    return std::pow(double{imputed.mean(r, 1)}, 2) + std::pow(double{imputed.deviation(r, 1)}, 2);
+  });
+  EXPECT_LT(worst.z, kBound) << worst.where;
+  EXPECT_LT(of_means.z, kBound) << of_means.where;
+  EXPECT_EQ(imputed.mean(3, 0), kKnown[0]);
+  EXPECT_EQ(imputed.deviation(3, 0), 0);
+}
+
+// The mean over many steps of one chain is that of the law: nothing is left of the draws' spread.
+TEST(Inpaint, TheMeanOverStepsIsThatOfTheLaw) {
+  const Model model = SmallModel();
+  Matrix data(4, 3);
+  for (Index r = 0; r < 4; ++r) std::ranges::copy(kKnown, data.row(r).begin());
+  BasicMatrix<std::uint8_t> known(4, 3);
+  for (Index r = 0; r < 4; ++r) known(r, 0) = 1;
+  ThreadPool pool(1);
+  const std::vector<double> p = HiddenGivenKnown(model, kFirstKnown);
+  const Imputed imputed = InpaintMean(model, Options(Method::kGibbs, 1), data, known, 20000, 3, pool);
+  for (const Index i : {1, 2}) {
+    double mean = 0, second = 0;
+    for (int s = 0; s < kStates; ++s) {
+      const double m = MeanOf(model, s, i);
+      mean += p[static_cast<std::size_t>(s)] * m;
+      second += p[static_cast<std::size_t>(s)] * (m * m + double{model.variance()[static_cast<std::size_t>(i)]});
+    }
+    for (Index r = 0; r < 4; ++r) {
+      EXPECT_NEAR(imputed.mean(r, i), mean, 0.1);
+      EXPECT_NEAR(imputed.deviation(r, i), std::sqrt(second - mean * mean), 0.1);
+    }
+  }
+  EXPECT_THROW(InpaintMean(model, Options(Method::kGibbs, 1), data, known, 0, 3, pool), ConfigError);
 }
 
 TEST(Inpaint, OtherSamplersAreRefused) {

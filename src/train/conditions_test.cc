@@ -1,7 +1,6 @@
 // Training with conditions: what one gradient is of.
 #include "grbm/model/conditions.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +16,6 @@ namespace {
 
 using testing::ConditionedModel;
 using testing::ErrorOf;
-using ::testing::HasSubstr;
 
 std::span<const float> ConditionsOf(const Model& model, std::span<const float> row) {
   return row.last(ToSize(model.conditions()));
@@ -92,9 +90,7 @@ TEST(ConditionTraining, RefusesWhatDoesNotGoTogether) {
   const std::string opening = "train: conditions (data.condition, data.history) go with ";
   EXPECT_EQ(refused([](Trainer::Setup& s) { s.train.algorithm = Algorithm::kPcd; }),
             opening + "train.algorithm = \"noise-cd\" or \"cd\"");
-  EXPECT_EQ(refused([](Trainer::Setup& s) { s.train.start_temperature = 2; }), opening + "train.start_temperature = 1");
   EXPECT_EQ(refused([](Trainer::Setup& s) { s.label_units = 1; }), opening + "model.labels = false");
-  EXPECT_THAT(refused([](Trainer::Setup& s) { s.gaps = true; }), HasSubstr("whole rows"));
 }
 
 }  // namespace

@@ -297,6 +297,8 @@ void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::u
       crew.engine.Set(hot, one, law_);
       crew.accepted.push_back(RunChains(crew.engine, {.seed = seed_, .first_step = step}, hooks_, nullptr).front());
     });
+    // Chains give way to those of their own conditions alone: to none.
+    if (model.condition_units() > 0) continue;
     const Chains chains = Collect(model);
     const std::vector<double> log_weights = LogWeights(model, sampler, temperature(t), temperature(t + 1), chains);
     Distribute(Resample(chains, log_weights, stream.UniformDouble(step, 0)));
@@ -338,11 +340,11 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
   Engine& engine = *data_;
   const kernels::Rows own = split_->RowsOfRank(ranks_.rank());
   GRBM_CHECK(own.count == data.rows());
-  Matrix filled;
+  filled_ = {};
   if (HasGaps(data)) {
-    filled = FillGaps(engine, model, law_, data, static_cast<std::uint32_t>(own.first),
-                      {.steps = options_.gap_steps, .noise = noise_, .seed = seed_}, update);
-    data = filled;
+    filled_ = FillGaps(engine, model, law_, data, static_cast<std::uint32_t>(own.first),
+                       {.steps = options_.gap_steps, .noise = noise_, .seed = seed_}, update);
+    data = filled_;
   }
   engine.Set(model, sampler, law_);
   engine.Resize(static_cast<std::uint32_t>(own.first), own.count);
@@ -398,6 +400,7 @@ std::vector<double> Contrastive::OtherSums(const Model& model, ConstMatrix data)
   std::vector<double> sums;
   for (const auto& piece : label_sums_) sums.insert(sums.end(), piece->of_labels().begin(), piece->of_labels().end());
   if (model.condition_units() == 0 || data.rows() == 0) return sums;
+  if (filled_.rows() > 0) data = filled_;
   const std::size_t size = OtherSize(model);
   const Matrix mean = data_->MeanVisible();
   const kernels::Rows pieces = split_->PiecesOfRank(ranks_.rank());

@@ -25,11 +25,10 @@ double Updates(const TrainOptions& train, std::uint64_t rows) {
 
 // That missing values can be drawn given the known ones, from the law that is learned.                   [math.md (65)]
 void CheckGaps(const Trainer::Setup& setup) {
-  if (setup.label_units > 0) {
+  if (setup.train.discriminative > 0) {
     throw ConfigError(
-        "train: missing values with model.labels: rows must be whole there: fill them in first (grbm inpaint, by a "
-        "model "
-        "without labels), or set model.labels to false");
+        fmt::format("train: missing values with train.discriminative = {}: p(y | v) is of whole rows: set it to 0",
+                    setup.train.discriminative));
   }
   const Law law = LawOf(setup.sampler);
   if (law.kind != Law::Kind::kJoint && setup.sampler.temperature != 1) {
@@ -46,12 +45,10 @@ void CheckGaps(const Trainer::Setup& setup) {
   }
 }
 
-// That rows are whole, and every chain is one of the conditions that it has now.
+// That every chain is one of the conditions that it has now.
 void CheckConditions(const Trainer::Setup& setup) {
   const char* const wanted = setup.label_units > 0                      ? "model.labels = false"
-                             : setup.gaps                               ? "whole rows: fill them in first"
                              : setup.train.algorithm == Algorithm::kPcd ? "train.algorithm = \"noise-cd\" or \"cd\""
-                             : setup.train.start_temperature > 1        ? "train.start_temperature = 1"
                                                                         : nullptr;
   if (wanted == nullptr) return;
   throw ConfigError(fmt::format("train: conditions (data.condition, data.history) go with {}", wanted));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -41,6 +42,14 @@ inline Model LabelledModel(Index gaussian, Index labels, Index hidden, std::uint
   Parameters p = RandomModel(gaussian + labels, hidden, seed, scale).parameters();
   for (Index k = 0; k < labels; ++k) p.log_var[static_cast<std::size_t>(gaussian + k)] = 0;
   return Model(std::move(p), Model::kDefaultVarianceFloor, labels);
+}
+
+// v and y of one state of such a model.
+inline std::vector<double> State(const Model& model, std::span<const double> v, Index label) {
+  std::vector<double> state(v.begin(), v.end());
+  state.resize(static_cast<std::size_t>(model.visible()));
+  state[static_cast<std::size_t>(model.gaussian_units() + label)] = 1;
+  return state;
 }
 
 // The same with conditions.
@@ -92,6 +101,24 @@ inline std::vector<double> Doubles(ConstBitView h, Index row) {
   std::vector<double> out;
   for (Index j = 0; j < h.units(); ++j) out.push_back(h.Get(row, j) ? 1.0 : 0.0);
   return out;
+}
+
+// ∂²f/∂v_i∂v_k by central differences, on average over rows.
+template <typename F>
+double MeanHessian(ConstMatrix rows, std::size_t i, std::size_t k, const F& f) {
+  constexpr double kStep = 1e-3;
+  double hessian = 0;
+  for (Index r = 0; r < rows.rows(); ++r) {
+    for (const double a : {-1.0, 1.0}) {
+      for (const double b : {-1.0, 1.0}) {
+        std::vector<double> at = Doubles(rows.row(r));
+        at[i] += a * kStep;
+        at[k] += b * kStep;
+        hessian += a * b * f(at) / (4 * kStep * kStep) / static_cast<double>(rows.rows());
+      }
+    }
+  }
+  return hessian;
 }
 
 }  // namespace grbm::testing

@@ -12,15 +12,17 @@
 
 namespace grbm {
 
-// Where annealing begins: independent Gaussians, and hidden units that are fair coins.
+// Where annealing begins: independent Gaussians, classes that are all alike, and hidden units that are fair coins.
 struct GaussianBase {
   std::vector<float> mean;
   std::vector<float> inverse_variance;
 
-  // With the model's number of hidden units.                                                           [math.md (36)]
-  double LogPartition(Index hidden) const;
+  // With the model's number of hidden units and classes.                                               [math.md (36)]
+  double LogPartition(Index hidden, Index classes = 0) const;
+  Index Gaussian() const { return static_cast<Index>(mean.size()); }
 };
-// Mean and variance of every column of the data, in the model's units; no variance is below the model's own.
+// Mean and variance of every column of the data, rows × Gaussian units, in the model's units; no variance is below the
+// model's own.
 GaussianBase FitBase(const Model& model, ConstMatrix data);
 
 struct AisOptions {

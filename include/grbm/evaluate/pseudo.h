@@ -12,7 +12,9 @@ namespace grbm {
 
 // log p(v_i | v_-i), by a sum over a lattice of v_i that follows the mass: to about 1e-6 per hidden unit whose state is in
 // doubt. Its time does not grow as the variance shrinks. Throws NumericError where the mass covers more than 100,000
-// points.                                                                                              [math.md (41)]
+// points. logits: of v, without a label where the model has them, as LogitsOfValues has them; the class is summed out.
+//                                                                                                [math.md (41), (76)]
+Matrix LogitsOfValues(const Model& model, ConstMatrix values, ThreadPool& pool);
 double ConditionalLogDensity(const VisibleLaw& law, std::span<const float> v, std::span<const float> logits,
                              Index unit);
 

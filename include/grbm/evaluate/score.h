@@ -16,11 +16,11 @@ namespace grbm {
 // Named numbers, one for each row. The larger free_energy and reconstruction are, the stranger is the row.
 using RowScores = std::vector<std::pair<std::string, std::vector<double>>>;
 
-// rows: rows × visible, in the model's units.                                                    [math.md (60), (61)]
+// rows: rows × Gaussian units, in the model's units. Labels are summed out.                [math.md (60), (61), (76)]
 //   free_energy      Ẽ(v)/τ, the sum of the next two: log p(v) up to log Z, with the other sign
 //   quadratic        Σ (v_i - μ_i)²/2σ_i²τ
-//   hidden           -Σ log(1 + exp x_j)/τ
-//   reconstruction   mean over units of (v_i - μ_i - W_i p(h | v))²
+//   hidden           -Σ log(1 + exp x_j)/τ, with labels summed over them
+//   reconstruction   mean over units of (v_i - μ_i - W_i E[h | v])²
 //   log_likelihood   in nats and in the data's own units, where log Z is given
 RowScores ScoreRows(const VisibleLaw& law, const Standardization& standardization, ConstMatrix rows,
                     std::optional<double> log_partition, ThreadPool& pool);

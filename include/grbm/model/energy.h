@@ -16,6 +16,8 @@ namespace grbm {
 // Throws DataError unless v has as many columns as the model visible units (h: hidden units) and all of it is finite.
 // `what` opens the message and names the argument.
 void CheckVisible(const Model& model, ConstMatrix v, const char* what);
+// The same of rows of values, of as many columns as Gaussian units.
+void CheckRows(const Model& model, ConstMatrix values, const char* what);
 // The same of rows in which values may be missing: NaN.
 void CheckKnown(const Model& model, ConstMatrix v, const char* what);
 void CheckHidden(const Model& model, ConstBitView h, Index rows, const char* what);

@@ -30,6 +30,9 @@ Matrix WithRoomForLabels(const Model& model, ConstMatrix values);
 // with no label.                                                                                         [math.md (72)]
 void ClassEnergies(const Model& model, std::span<const float> x, std::span<double> negative);
 
+// What they share beside v: Σ (y - c)²/2s² + c_k/s², the same for all k.                               [math.md (70)]
+double LabelConstant(const Model& model);
+
 // Logarithms of weights become those of probabilities. Returns the logarithm of the weights' sum.
 double NormalizeLogs(std::span<double> logs);
 // The class that a uniform number falls to; without probabilities, each is as likely.

@@ -1,4 +1,5 @@
-// Exact answers for models with one or two visible units and any number of hidden ones, by quadrature over v.
+// Exact answers for models with one or two visible units beside their labels and any number of hidden ones, by quadrature
+// over v.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,8 @@
 
 namespace grbm {
 
-// The law exp(-Ẽ(v)/temperature) / Z on a lattice of points v with equal weights; at temperature 1, p(v). Note that
+// The law exp(-Ẽ(v)/temperature) / Z on a lattice of points v with equal weights; at temperature 1, p(v). With labels
+// Σ_y exp(-Ẽ(v, y)/temperature) / Z, and log Z is that of v and y. Note that
 // at other temperatures this is not the marginal of exp(-E/temperature): that is
 // Quadrature(model.Tempered(temperature)).
 //
@@ -40,8 +42,7 @@ class Quadrature {
   std::span<const double> probabilities() const { return probabilities_; }
 
  private:
-  Model model_;
-  double temperature_;
+  VisibleLaw law_;
   double log_partition_ = 0;
   BasicMatrix<double> points_;
   std::vector<double> probabilities_;

@@ -104,6 +104,7 @@ class Contrastive {
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place
   std::vector<double> shift_gradient_;
+  Matrix filled_;  // the rows of the update without gaps, where there were some
   BatchReport report_;
   Offsets data_means_;
 };
