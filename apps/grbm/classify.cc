@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "grbm/data/classes.h"
-#include "grbm/model/labels.h"
+#include "grbm/evaluate/codes.h"
 #include "numbers.h"
 #include "output.h"
 #include "streams.h"
@@ -71,8 +71,7 @@ int Classify(const Arguments& a, const Common& common) {
                     a.data.source));
   }
   ThreadPool pool(common.threads);
-  const VisibleLaw law = file.law();
-  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, rows.values, pool, law.temperature);
+  const BasicMatrix<double> logs = Codes(file).ClassLogProbabilities(rows.values, pool);
   if (!a.out.empty()) {
     Matrix probabilities(logs.rows(), logs.cols());
     std::ranges::transform(logs.values(), probabilities.values().begin(),

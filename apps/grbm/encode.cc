@@ -1,12 +1,9 @@
 // grbm encode: the binary codes of data.
 #include <algorithm>
-#include <cmath>
 #include <memory>
 
 #include "grbm/core/npz.h"
-#include "grbm/model/energy.h"
-#include "grbm/model/labels.h"
-#include "grbm/sampler/law.h"
+#include "grbm/evaluate/codes.h"
 #include "numbers.h"
 #include "output.h"
 
@@ -22,41 +19,19 @@ struct Arguments {
   std::string out;
 };
 
-// p(h = 1 | v): with labels, the mean over the classes of p(h = 1 | v, y).
-Matrix Probabilities(const ModelFile& file, const Matrix& values, double temperature, ThreadPool& pool) {
-  if (file.classes.empty()) return HiddenProbabilities(file.model, values, pool, temperature);
-  const VisibleLaw law = file.law();
-  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, values, pool, law.temperature);
-  Matrix states = WithRoomForLabels(file.model, values);
-  Matrix mean(values.rows(), file.model.hidden());
-  for (Index k = 0; k < logs.cols(); ++k) {
-    for (Index r = 0; r < states.rows(); ++r) SetLabel(file.model, states.row(r), k);
-    const Matrix p = HiddenProbabilities(file.model, states, pool, temperature);
-    for (Index r = 0; r < mean.rows(); ++r) {
-      const auto share = static_cast<float>(std::exp(logs(r, k)));
-      for (Index j = 0; j < mean.cols(); ++j) mean(r, j) += share * p(r, j);
-    }
-  }
-  return mean;
-}
-
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv"});
-  ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
-  DataRows rows = ReadRows(file, a.data, a.count);
+  const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
+  const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
-  TakeAsStates(file, rows, pool);
-  const Matrix& data = rows.values;
-  const double temperature = LawOf(file.sampler).hidden_temperature();
+  const Codes codes(file);
   double activity = 0;
   if (a.probabilities) {
-    const Matrix p = Probabilities(file, data, temperature, pool);
+    const Matrix p = codes.Probabilities({rows.values, rows.conditions}, pool);
     for (const float x : p.values()) activity += double{x};
     WriteRows(a.out, p);
   } else {
-    const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
-    const BitMatrix h =
-        SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool), draw, pool, temperature);
+    const BitMatrix h = codes.Draw({rows.values, rows.conditions}, common.seed, pool);
     std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
     for (Index r = 0; r < h.rows(); ++r) {
       for (Index j = 0; j < h.units(); ++j) {
@@ -68,14 +43,14 @@ int Encode(const Arguments& a, const Common& common) {
     if (Ending(a.out) == ".npy") {
       WriteNpy(a.out, {"", "U8", {h.rows(), h.units()}, bytes});
     } else {
-      Matrix codes(h.rows(), h.units());
-      std::ranges::copy(bytes, codes.values().begin());
-      WriteRows(a.out, codes);
+      Matrix table(h.rows(), h.units());
+      std::ranges::copy(bytes, table.values().begin());
+      WriteRows(a.out, table);
     }
   }
-  const double cells = static_cast<double>(data.rows()) * static_cast<double>(file.model.hidden());
+  const double cells = static_cast<double>(rows.values.rows()) * static_cast<double>(file.model.hidden());
   PrintResults(Beside(common, a.out), {{"codes", a.out},
-                                       {"rows", std::int64_t{data.rows()}},
+                                       {"rows", std::int64_t{rows.values.rows()}},
                                        {"hidden", std::int64_t{file.model.hidden()}},
                                        {"mean_activity", activity / cells}});
   return 0;

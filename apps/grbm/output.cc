@@ -275,26 +275,6 @@ DataRows ReadRows(const ModelFile& file, const DataArguments& given, Index limit
   return rows;
 }
 
-void TakeAsStates(ModelFile& file, DataRows& rows, ThreadPool& pool) {
-  if (file.model.conditions() == 0) return;
-  rows.values = WithConditions(rows.values, rows.conditions);
-  TakeShift(file.model, rows.values, pool);
-  file.model = WithConditionUnits(file.model);
-}
-
-Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool) {
-  if (file.classes.empty()) return values;
-  const VisibleLaw law = file.law();
-  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, values, pool, law.temperature);
-  Matrix states = WithRoomForLabels(file.model, values);
-  const Stream stream(seed, Purpose::kLabel);
-  for (Index r = 0; r < states.rows(); ++r) {
-    const double uniform = stream.UniformDouble(0, static_cast<std::uint32_t>(r));
-    SetLabel(file.model, states.row(r), PickLabel(logs.row(r), uniform));
-  }
-  return states;
-}
-
 void AddSet(Command command, std::vector<std::string>& assignments) {
   command
       .AddOption("--set", assignments,

@@ -84,13 +84,6 @@ Matrix InModelUnits(const ModelFile& file, Matrix values, const std::string& sou
 // The same, in the model's units.
 DataRows ReadRows(const ModelFile& file, const DataArguments& data, Index limit);
 
-// For what computes with states: the model with its conditions as units, and rows (v, u) in the model's units as states of it. Of
-// models without conditions all stays as it is.
-void TakeAsStates(ModelFile& file, DataRows& rows, ThreadPool& pool);
-
-// Rows in the model's units with their labels behind them, each drawn from p(y | v): states of all visible units.
-Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool);
-
 // Adds `--set sampler.key=value` and `--set generate.key=value`, which may be repeated.
 void AddSet(Command command, std::vector<std::string>& assignments);
 // The file that is meant: a run's folder means the model in it.

@@ -8,8 +8,8 @@
 #include "data/image.h"
 #include "grbm/core/file.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/codes.h"
 #include "grbm/evaluate/samples.h"
-#include "grbm/model/conditions.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
@@ -67,21 +67,13 @@ int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
   const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   CheckImages(a.out, file);
-  DataRows rows = ReadGiven(file, a.data, a.count);
-  const Matrix originals = rows.values;
-  const Matrix data = rows.values = InModelUnits(file, originals, a.data.source);
+  const DataRows rows = ReadGiven(file, a.data, a.count);
+  const Matrix& originals = rows.values;
+  const Matrix data = InModelUnits(file, originals, a.data.source);
   ThreadPool pool(common.threads);
-  ModelFile states = file;
-  TakeAsStates(states, rows, pool);
-  const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
-  const BitMatrix h = SampleHidden(states.model, WithDrawnLabels(states, rows.values, common.seed, pool), draw, pool,
-                                   LawOf(file.sampler).hidden_temperature());
-  Matrix mean = WithoutLabels(states.model, VisibleMean(states.model, h, pool));
-  if (file.model.conditions() > 0) {
-    Matrix shifted = WithConditions(mean, rows.conditions);
-    AddShift(file.model, shifted, pool);
-    mean = WithoutConditions(file.model, shifted);
-  }
+  const Codes codes(file);
+  const BitMatrix h = codes.Draw({data, rows.conditions}, common.seed, pool);
+  const Matrix mean = codes.Decode(h, rows.conditions, pool);
   Matrix results = mean;
   file.standardization.Invert(results);
   WriteBack(file, originals, results, rows.names, a.out);

@@ -8,7 +8,6 @@
 
 #include "grbm/core/npz.h"
 #include "grbm/evaluate/samples.h"
-#include "grbm/model/conditions.h"
 #include "grbm/sampler/sampler.h"
 #include "job.h"
 #include "numbers.h"
@@ -147,24 +146,17 @@ Matrix DrawGivenRows(const ModelFile& file, const Arguments& a, const Common& co
   for (Index r = 0; r < share.count; ++r) {
     std::ranges::copy(given.row((share.first + r) / a.count), conditions.row(r).begin());
   }
-  const Model units = WithConditionUnits(file.model);
-  const auto visible = static_cast<std::size_t>(file.model.visible());
   Matrix rows(count * a.frames, file.model.visible());
   Progress progress("frame", common.quiet || common.json || ranks.rank() > 0 || a.frames == 1);
   progress.Start(0, static_cast<std::uint64_t>(a.frames));
-  for (Index f = 0; f < a.frames; ++f) {
-    Matrix frame = DrawGiven(file.model, units, options, conditions, common.seed, pool,
-                             static_cast<std::uint32_t>(share.first), static_cast<std::uint64_t>(f));
-    for (Index r = 0; r < share.count && file.history > 0; ++r) {
-      const std::span<float> u = conditions.row(r);
-      std::ranges::copy(u.subspan(visible), u.begin());
-      std::ranges::copy(frame.row(r), u.last(visible).begin());
-    }
+  const auto keep = [&](Index f, Matrix frame) {
     file.standardization.Invert(frame);
     frame = GatherRows(ranks, std::move(frame), count);
     for (Index r = 0; r < count; ++r) std::ranges::copy(frame.row(r), rows.row(r * a.frames + f).begin());
     progress.Update(static_cast<std::uint64_t>(f + 1), "");
-  }
+  };
+  DrawGiven(file, options, std::move(conditions), a.frames, common.seed, static_cast<std::uint32_t>(share.first), pool,
+            keep);
   CheckFinite(file, rows, "samples");
   return rows;
 }

@@ -35,6 +35,7 @@ from ._core import (
     row_log_likelihoods,
 )
 from .chains import summarize, to_netcdf, to_xarray
+from .classifier import GRBMClassifier
 from .estimator import GaussianBernoulliRBM
 from .evaluation import LogLikelihood, ess, evaluate, frechet_distance, kernel_distance, log_likelihood, rhat
 from .samplers import Gibbs, Sampler
@@ -49,6 +50,7 @@ __all__ = [
     "Dataset",
     "Error",
     "Estimate",
+    "GRBMClassifier",
     "GaussianBernoulliRBM",
     "Gibbs",
     "InternalError",

@@ -35,16 +35,25 @@ class DataStatistics:
 
 class Dataset:
     """Rows of data: a file, a public set, or an array, which is not copied."""
-    def __init__(self, rows: Any, image_shape: Optional[Sequence[int]] = None, source: str = 'array', gaps: bool = False, weights: Sequence[float] = []) -> None:
+    def __init__(self, rows: Any, image_shape: Optional[Sequence[int]] = None, source: str = 'array', gaps: bool = False, weights: Sequence[float] = [], labels: Any = None, label_names: Sequence[str] = [], condition: Sequence[int] = [], history: int = 0) -> None:
         ...
     def __len__(self) -> int:
         ...
     @property
+    def conditions(self) -> Any:
+        """What is given with each row, in its own units: rows × conditions; None where nothing is."""
+    @property
     def has_gaps(self) -> bool:
         """Whether values are missing."""
     @property
+    def history(self) -> int:
+        """How many rows before a row are its conditions."""
+    @property
     def image_shape(self) -> Optional[List[int]]:
         """Height, width and channels; None where rows are not images."""
+    @property
+    def label_names(self) -> List[str]:
+        """What the labels 0, 1, ... are called; empty where they are plain numbers."""
     @property
     def labels(self) -> Any:
         """One per row; None where unknown."""
@@ -85,34 +94,61 @@ class Estimate:
 class Model:
     """A model with all that is needed to draw samples from it: parameters, sampler, standardisation."""
     @property
+    def A(self) -> numpy.ndarray:
+        """What conditions add to the means, visible × conditions."""
+    @property
+    def B(self) -> numpy.ndarray:
+        """What conditions add to the biases, hidden × conditions."""
+    @property
     def W(self) -> numpy.ndarray:
         """Weights, visible × hidden."""
     def __eq__(self, other: Any) -> bool:
         ...
-    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}) -> None:
+    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}, classes: Sequence[str] = [], A: Optional[ArrayLike] = None, B: Optional[ArrayLike] = None, condition_mean: Optional[ArrayLike] = None, condition_deviation: Optional[ArrayLike] = None, history: int = 0) -> None:
         ...
     @property
     def b(self) -> numpy.ndarray:
         """Biases of the hidden units."""
-    def decode(self, codes: Any, packed: bool = False, threads: int = 0) -> numpy.ndarray:
+    def class_log_probabilities(self, X: ArrayLike, threads: int = 0) -> numpy.ndarray:
+        """log p(y | v) of all classes, of rows in the data's own units: rows × classes."""
+    def class_probabilities(self, X: ArrayLike, threads: int = 0) -> numpy.ndarray:
+        """p(y | v) of all classes: what `grbm classify -o` writes."""
+    @property
+    def classes(self) -> List[str]:
+        """Names of the classes that are units of the model; mostly none."""
+    @property
+    def condition_deviation(self) -> numpy.ndarray:
+        """How many of the conditions' units are 1."""
+    @property
+    def condition_mean(self) -> numpy.ndarray:
+        """The conditions' value that is 0 in the model's units."""
+    @property
+    def conditions(self) -> int:
+        """How many values are given with a row."""
+    def decode(self, codes: Any, packed: bool = False, threads: int = 0, conditions: Any = None) -> numpy.ndarray:
         """From codes, probabilities or bits, to the mean of the visible units, in the data's own units."""
     @property
     def deviation(self) -> numpy.ndarray:
         """Of the standardisation: how many of the data's units are 1; empty: as they are."""
-    def encode(self, X: Any, threads: int = 0) -> numpy.ndarray:
-        """p(h = 1 | v) of rows in the data's own units: what `grbm encode --probabilities` writes."""
-    def encode_bits(self, X: Any, seed: int = 1, packed: bool = False, threads: int = 0) -> numpy.ndarray:
+    def encode(self, X: Any, threads: int = 0, conditions: Any = None) -> numpy.ndarray:
+        """p(h = 1 | v) of rows in the data's own units: what `grbm encode --probabilities` writes. conditions: in their own units, a"""
+    def encode_bits(self, X: Any, seed: int = 1, packed: bool = False, threads: int = 0, conditions: Any = None) -> numpy.ndarray:
         """Drawn bits of rows in the data's own units: what `grbm encode` writes, or eight units packed into a byte."""
     def energy(self, v: ArrayLike, h: Any, threads: int = 0) -> numpy.ndarray:
         """E(v, h) of each row. v and h are in the model's units."""
     @property
     def generate(self) -> dict:
         """How samples are drawn where that is not as in training, by the names in the section [generate]."""
+    def given(self, label: Optional[str] = None, conditions: Any = None) -> Model:
+        """What the model is given a class, by its name, or given conditions, in their own units: a model without them, which"""
     @property
     def hidden(self) -> int:
         """How many hidden units."""
     def hidden_probabilities(self, v: ArrayLike, temperature: float = 1.0, threads: int = 0) -> numpy.ndarray:
         """p(h = 1 | v): rows × hidden."""
+    @property
+    def history(self) -> int:
+        """How many rows before a row are its conditions; 0: none."""
     @property
     def image_shape(self) -> Optional[List[int]]:
         """Height, width and channels; None where rows are not images."""
@@ -140,14 +176,18 @@ class Model:
     @property
     def provenance(self) -> Dict[str, str]:
         """Where the model comes from."""
-    def reconstruct(self, X: Any, seed: int = 1, threads: int = 0) -> numpy.ndarray:
+    def reconstruct(self, X: Any, seed: int = 1, threads: int = 0, conditions: Any = None) -> numpy.ndarray:
         """Rows through drawn hidden units and back: what `grbm reconstruct` writes."""
     def sample(self, count: int = 64, steps: Optional[int] = None, seed: int = 1, threads: int = 0, step: Optional[Callable[..., Any]] = None) -> numpy.ndarray:
         """Draws from noise, in the data's own units: what `grbm sample` writes. `step` is one of chains in Python: see grbm.Sampler."""
     def sample_chain(self, count: int = 4, steps: Optional[int] = None, every: int = 1, seed: int = 1, threads: int = 0, step: Optional[Callable[..., Any]] = None) -> dict:
         """The same chains with their states after every so many steps: {name: array of [chain, draw, ...]}. v is in the data's own"""
+    def sample_given(self, conditions: Any, count: int = 1, steps: Optional[int] = None, seed: int = 1, threads: int = 0) -> Any:
+        """Draws from noise given each row of conditions, in their own units, so many for each, one after the other: what `grbm sample"""
     def sample_hidden(self, v: ArrayLike, seed: int = 1, step: int = 0, temperature: float = 1.0, threads: int = 0) -> numpy.ndarray:
         """h ~ p(h | v), as 0 and 1. The seed, the step and the row fix every draw."""
+    def sample_series(self, rows: ArrayLike, frames: int, count: int = 1, steps: Optional[int] = None, seed: int = 1, threads: int = 0) -> numpy.ndarray:
+        """Of a model with a history: goes on from the last of these rows for so many frames, in as many series: [series, frame,"""
     def sample_visible(self, h: Any, seed: int = 1, step: int = 0, threads: int = 0) -> numpy.ndarray:
         """v ~ p(v | h), in the model's units."""
     @property
@@ -169,7 +209,7 @@ class Model:
         """Variances are kept at or above this."""
     @property
     def visible(self) -> int:
-        """How many visible units."""
+        """How many visible units: values of a row. The units of classes are not among them."""
     def visible_mean(self, h: ArrayLike, threads: int = 0) -> numpy.ndarray:
         """mu + W h, the mean of the visible units given hidden states, or given probabilities of them; in the model's units."""
     def with_sampler(self, **kwargs) -> Model:
@@ -204,7 +244,7 @@ class TrainState:
 
 class Trainer:
     """Training in memory, as long as is wanted at a time. The data are standardised batch by batch, and never copied."""
-    def __init__(self, config: Config, data: Dataset, seed: int = 1, threads: int = 0, step: Optional[Callable[..., Any]] = None, statistics: Optional[DataStatistics] = None) -> None:
+    def __init__(self, config: Config, data: Dataset, seed: int = 1, threads: int = 0, step: Optional[Callable[..., Any]] = None, statistics: Optional[DataStatistics] = None, classes: Sequence[str] = []) -> None:
         ...
     @property
     def lines(self) -> List[str]:
@@ -287,8 +327,8 @@ def quick_distance(data: ArrayLike, samples: ArrayLike, image_shape: Optional[Se
 def read_run(folder: str) -> Tuple[Config, int]:
     """Settings and seed of the run in a folder."""
 
-def row_log_likelihoods(model: Model, X: ArrayLike, log_partition: float, threads: int = 0) -> numpy.ndarray:
-    """log p(v) of each row, in the data's own units."""
+def row_log_likelihoods(model: Model, X: ArrayLike, log_partition: Optional[float] = None, threads: int = 0, conditions: Any = None) -> numpy.ndarray:
+    """log p(v) of each row, in the data's own units; of a model with conditions log p(v | u), for which log Z of each row is computed,"""
 
 def split_rhat(draws: ArrayLike) -> Any:
     """R̂ of draws [chain, draw, ...]."""

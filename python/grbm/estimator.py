@@ -1,68 +1,19 @@
-"""The estimator, with scikit-learn's manners."""
+"""The transformer, with scikit-learn's manners."""
 
 from __future__ import annotations
 
-import os
 import warnings
-from contextlib import contextmanager
-from numbers import Integral
-from typing import Any, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._compat import TagsMixin, as_array, row_weights, validate_rows
-from ._html import fitted_html
-from .samplers import Sampler
-from .training import Callback, as_config, history_of, run_trainer
-
-# Parameters by their names in a configuration, where these are not the same with a section in front.
-_RENAMED = {
-    "n_hidden": "model.hidden",
-    "sampler": "sampler.method",
-    "generate_steps": "generate.steps",
-    "generate_step_size": "generate.step_size",
-    "generate_temperature": "generate.temperature",
-    "generate_proposal_temperature": "generate.proposal_temperature",
-    "generate_final": "generate.final",
-}
-# Parameters that are not settings of a configuration.
-_OWN = ("image_shape", "output", "callbacks", "random_state", "n_jobs", "verbose")
+from ._compat import as_array
+from ._machine import Machine, threads_of
 
 
-def _setting_names() -> dict[str, str]:
-    """Of every parameter that is one, the name of its setting."""
-    names = [name for name, _, _ in _core.Config().help()]
-    by_key = {key.split(".")[1]: key for section in ("model", "sampler", "train", "data") for key in names if key.startswith(section + ".")}
-    parameters = GaussianBernoulliRBM._get_param_names()
-    return {p: _RENAMED.get(p, by_key.get(p, p)) for p in parameters if p not in _OWN}
-
-
-def seed_of(random_state: Any) -> int:
-    """A whole number is the seed itself, the same as --seed of the program; all else draws one."""
-    if isinstance(random_state, Integral):
-        if not 0 <= random_state < 2**64:
-            raise ValueError(f"random_state = {random_state}: allowed is a whole number from 0 to 2**64 - 1")
-        return int(random_state)
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def threads_of(n_jobs: int | None) -> int:
-    """None: OMP_NUM_THREADS, which joblib sets in its workers, otherwise all cores; negative: all cores."""
-    if n_jobs is None:
-        wanted = os.environ.get("OMP_NUM_THREADS", "")
-        return int(wanted) if wanted.isdigit() else 0
-    if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        raise ValueError(f"n_jobs = {n_jobs!r}: allowed are None, -1 and whole numbers of at least 1")
-    return max(0, int(n_jobs))
-
-
-class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class GaussianBernoulliRBM(Machine):
     """A restricted Boltzmann machine of real-valued data with one layer of binary hidden units.
 
     Parameters have the names of the configuration's settings, and their meaning: `grbm.Config().help()` has a line for each.
@@ -93,205 +44,6 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
     True
     """
 
-    def __init__(
-        self,
-        n_hidden: int = 512,
-        sampler: str | Sampler = "gibbs-langevin",
-        *,
-        steps: int = 100,
-        langevin_steps: int = 10,
-        step_size: float = 0.04,
-        step_scale: str = "mean",
-        temperature: float = 1.0,
-        proposal_temperature: float = 0.0,
-        anneal: bool = True,
-        adjust: str = "none",
-        adjust_after: int = 0,
-        refresh: float = 0.5,
-        final: str = "auto",
-        final_steps: int = 0,
-        initial_variance: float = 1.0,
-        variance_floor: float = 1e-8,
-        algorithm: str = "noise-cd",
-        batch_size: int = 100,
-        epochs: float = 10.0,
-        learning_rate: float = 0.01,
-        learning_rate_schedule: str = "cosine",
-        clip_norm: float = 10.0,
-        optimizer: str = "sgd",
-        momentum: float = 0.0,
-        adam_beta2: float = 0.999,
-        weight_decay: float = 0.0,
-        average: float = 0.0,
-        burn_in: int = 0,
-        start_temperature: float = 1.0,
-        hidden: str = "sample",
-        visible: str = "sample",
-        centred: bool = False,
-        unit_scale: str = "same",
-        step_size_schedule: str = "constant",
-        adjust_warmup_epochs: float = 0.0,
-        restart_fraction: float = 0.05,
-        gap_steps: int = 10,
-        log_every: int = 0,
-        rate_W: float = 1.0,
-        rate_b: float = 1.0,
-        rate_mu: float = 1.0,
-        rate_log_var: float = 1.0,
-        decay_W: float = 1.0,
-        decay_b: float = 0.0,
-        decay_mu: float = 0.0,
-        decay_log_var: float = 0.0,
-        clip_W: float = 0.0,
-        clip_b: float = 0.0,
-        clip_mu: float = 0.0,
-        clip_log_var: float = 0.0,
-        gaps: str = "refuse",
-        standardize: str = "channel",
-        noise: float = 0.0,
-        generate_steps: int = 0,
-        generate_step_size: float = 0.0,
-        generate_temperature: float = 0.0,
-        generate_proposal_temperature: float = 0.0,
-        generate_final: str = "auto",
-        image_shape: Sequence[int] | None = None,
-        output: str = "probability",
-        callbacks: Iterable[Callback] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ):
-        self.n_hidden = n_hidden
-        self.sampler = sampler
-        self.steps = steps
-        self.langevin_steps = langevin_steps
-        self.step_size = step_size
-        self.step_scale = step_scale
-        self.temperature = temperature
-        self.proposal_temperature = proposal_temperature
-        self.anneal = anneal
-        self.adjust = adjust
-        self.adjust_after = adjust_after
-        self.refresh = refresh
-        self.final = final
-        self.final_steps = final_steps
-        self.initial_variance = initial_variance
-        self.variance_floor = variance_floor
-        self.algorithm = algorithm
-        self.batch_size = batch_size
-        self.epochs = epochs
-        self.learning_rate = learning_rate
-        self.learning_rate_schedule = learning_rate_schedule
-        self.clip_norm = clip_norm
-        self.optimizer = optimizer
-        self.momentum = momentum
-        self.adam_beta2 = adam_beta2
-        self.weight_decay = weight_decay
-        self.average = average
-        self.burn_in = burn_in
-        self.start_temperature = start_temperature
-        self.hidden = hidden
-        self.visible = visible
-        self.centred = centred
-        self.unit_scale = unit_scale
-        self.step_size_schedule = step_size_schedule
-        self.adjust_warmup_epochs = adjust_warmup_epochs
-        self.restart_fraction = restart_fraction
-        self.gap_steps = gap_steps
-        self.log_every = log_every
-        self.rate_W = rate_W
-        self.rate_b = rate_b
-        self.rate_mu = rate_mu
-        self.rate_log_var = rate_log_var
-        self.decay_W = decay_W
-        self.decay_b = decay_b
-        self.decay_mu = decay_mu
-        self.decay_log_var = decay_log_var
-        self.clip_W = clip_W
-        self.clip_b = clip_b
-        self.clip_mu = clip_mu
-        self.clip_log_var = clip_log_var
-        self.gaps = gaps
-        self.standardize = standardize
-        self.noise = noise
-        self.generate_steps = generate_steps
-        self.generate_step_size = generate_step_size
-        self.generate_temperature = generate_temperature
-        self.generate_proposal_temperature = generate_proposal_temperature
-        self.generate_final = generate_final
-        self.image_shape = image_shape
-        self.output = output
-        self.callbacks = callbacks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    @classmethod
-    def from_preset(cls, preset: Any, **parameters: Any) -> GaussianBernoulliRBM:
-        """An estimator with the settings of a preset, of a TOML file or of a Config, and parameters over them.
-
-        >>> grbm.GaussianBernoulliRBM.from_preset("mnist", epochs=5)
-        GaussianBernoulliRBM(algorithm='pcd', batch_size=500, clip_norm=0.0, epochs=5, ...)
-        """
-        config = as_config(preset)
-        if config["model.labels"]:
-            raise _core.ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'")
-        return cls(**{**{name: config[key] for name, key in _setting_names().items()}, **parameters})
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> GaussianBernoulliRBM:
-        """A fitted estimator from a model file: this package's or the program's.
-
-        >>> path = os.path.join(folder, "rbm.safetensors")
-        >>> X = grbm.Dataset.load("gmm-iso").values
-        >>> rbm = grbm.GaussianBernoulliRBM(n_hidden=4, epochs=1, random_state=1).fit(X)
-        >>> rbm.save(path)
-        >>> bool((grbm.GaussianBernoulliRBM.load(path).transform(X) == rbm.transform(X)).all())
-        True
-        """
-        return cls.from_model(_core.Model.load(os.fspath(path)))
-
-    @classmethod
-    def from_model(cls, model: _core.Model) -> GaussianBernoulliRBM:
-        """A fitted estimator of a model, with the settings that it was trained with where it knows them.
-
-        >>> grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2)).transform(np.zeros((1, 3)))
-        array([[0.5, 0.5]], dtype=float32)
-        """
-        config = _core.Config.parse(model.provenance.get("config", ""))
-        config["model.hidden"] = model.hidden
-        config["model.labels"] = False  # of a model given a class, too
-        rbm = cls.from_preset(config, image_shape=model.image_shape)
-        if model.provenance.get("seed", "").isdigit():
-            rbm.random_state = int(model.provenance["seed"])
-        rbm.n_features_in_ = model.visible
-        return rbm._set_model(model, {})
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model file, .safetensors or .npz, which the program and load() read.
-
-        >>> grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2)).save(os.path.join(folder, "rbm.npz"))
-        """
-        check_is_fitted(self, "model_")
-        self.model_.save(os.fspath(path))
-
-    def config(self) -> _core.Config:
-        """The settings as a configuration.
-
-        >>> grbm.GaussianBernoulliRBM(epochs=3).config()["train.epochs"]
-        3.0
-        """
-        config = _core.Config()
-        for name, key in _setting_names().items():
-            value = getattr(self, name)
-            if isinstance(value, Sampler):
-                continue
-            try:
-                config[key] = value
-            except _core.ConfigError as error:
-                raise _core.ConfigError(f"{name} = {value!r}: {error}") from None
-        return config
-
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianBernoulliRBM:
         """Trains on rows. Ctrl-C ends it with a warning: the model is then that of the last update. NaN is a value that is missing,
         with gaps="sample"; rows are drawn into batches in proportion to sample_weight.
@@ -299,15 +51,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         >>> grbm.GaussianBernoulliRBM(n_hidden=4, epochs=1).fit(np.random.default_rng(0).normal(size=(50, 3))).n_updates_
         1
         """
-        config = self.config()
-        with self._features_kept():
-            data = self._dataset(X, sample_weight, reset=True)
-            trainer = self._trainer(config, data, seed_of(self.random_state))
-        try:
-            run_trainer(trainer, self.callbacks or (), bool(self.verbose))
-        finally:
-            self._take(trainer)
-        return self
+        return self._run(self._prepare(X, sample_weight))
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianBernoulliRBM:
         """Goes on training with one pass over rows, in batches of at most batch_size, at the learning rate as it is set: without
@@ -319,70 +63,7 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         >>> rbm.n_updates_
         15
         """
-        first = not hasattr(self, "_state")
-        config = self.config()
-        data = self._dataset(X, sample_weight, reset=not hasattr(self, "model_"))
-        config["train.learning_rate_schedule"] = "constant"
-        config["train.step_size_schedule"] = "constant"
-        config["train.batch_size"] = min(self.batch_size, data.rows)
-        seed = seed_of(self.random_state) if first else self._seed
-        if first and hasattr(self, "model_"):
-            raise ValueError("partial_fit: a model from a file lacks the state of training: fit it anew")
-        trainer = self._trainer(config, data, seed, None if first else self._statistics)
-        if not first:
-            trainer.restore(self._state)
-        run_trainer(trainer, self.callbacks or (), bool(self.verbose), -(-data.rows // config["train.batch_size"]))
-        return self._take(trainer)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Codes of rows: p(h = 1 | v) as float32, or drawn bits, packed into uint8. Bits are a function of the seed and the number
-        of the row: where random_state is a number, rows of the same number in two calls share their luck. To compare codes, draw
-        them with other seeds, or with random_state=None.
-
-        >>> rbm = grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 10)).set_params(output="bits", random_state=1)
-        >>> rbm.transform(np.zeros((4, 3))).shape, rbm.transform(np.zeros((4, 3))).dtype
-        ((4, 2), dtype('uint8'))
-        """
-        X = self._rows(X)
-        if self._packed():
-            return self.model_.encode_bits(X, seed_of(self.random_state), packed=True, threads=threads_of(self.n_jobs))
-        return self.model_.encode(X, threads=threads_of(self.n_jobs))
-
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """From codes to the mean of the rows that they stand for.
-
-        >>> rbm = grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2))
-        >>> rbm.inverse_transform([[0, 1]]).shape
-        (1, 3)
-        """
-        check_is_fitted(self, "model_")
-        return self.model_.decode(X, packed=self._packed(), threads=threads_of(self.n_jobs))
-
-    def sample(
-        self, n: int = 1, steps: int | None = None, return_chain: bool = False, *, every: int = 1, random_state: Any = None
-    ) -> Any:
-        """Draws rows from noise. With return_chain, {name: [chain, draw, ...]} of n chains, after every so many steps.
-
-        >>> rbm = grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2))
-        >>> rbm.sample(4, steps=10).shape, rbm.sample(4, steps=10, return_chain=True)["v"].shape
-        ((4, 3), (4, 10, 3))
-        """
-        check_is_fitted(self, "model_")
-        seed = self._draw_seed(random_state)
-        hook = self.sampler.hook(seed) if isinstance(self.sampler, Sampler) else None
-        threads = threads_of(self.n_jobs)
-        if return_chain:
-            return self.model_.sample_chain(n, steps, every, seed, threads, hook)
-        return self.model_.sample(n, steps, seed, threads, hook)
-
-    def reconstruct(self, X: Any, *, random_state: Any = None) -> np.ndarray:
-        """Rows through drawn hidden units and back.
-
-        >>> grbm.GaussianBernoulliRBM.from_model(grbm.Model.initial(3, 2)).reconstruct(np.zeros((4, 3))).shape
-        (4, 3)
-        """
-        X = self._rows(X)
-        return self.model_.reconstruct(X, self._draw_seed(random_state), threads_of(self.n_jobs))
+        return self._go_on(X, sample_weight)
 
     def inpaint(self, X: Any, mask: Any = None, steps: int | None = None, *, random_state: Any = None) -> np.ndarray:
         """Fills in what is not known, given the rest. mask: true where a value is known, for all rows or for each; what is not
@@ -430,80 +111,3 @@ class GaussianBernoulliRBM(TagsMixin, ClassNamePrefixFeaturesOutMixin, Transform
         True
         """
         return float(np.mean(self.score_samples(X)))
-
-    @property
-    def components_(self) -> np.ndarray:
-        """The weights, hidden × visible."""
-        check_is_fitted(self, "model_")
-        return self.model_.W.T
-
-    @property
-    def _n_features_out(self) -> int:
-        return (self.model_.hidden + 7) // 8 if self._packed() else self.model_.hidden
-
-    def _packed(self) -> bool:
-        if self.output not in ("probability", "bits"):
-            raise ValueError(f"output = {self.output!r}: allowed are 'probability' and 'bits'")
-        return self.output == "bits"
-
-    def _rows(self, X: Any, allow_nan: bool = False) -> np.ndarray:
-        check_is_fitted(self, "model_")
-        return validate_rows(self, X, reset=False, allow_nan=allow_nan)
-
-    def _dataset(self, X: Any, sample_weight: Any, reset: bool) -> _core.Dataset:
-        gaps = self.gaps == "sample"
-        X = validate_rows(self, X, reset=reset, allow_nan=gaps)
-        weights = [] if sample_weight is None else row_weights(sample_weight, X)
-        data = _core.Dataset(X, image_shape=self.image_shape, gaps=gaps, weights=weights)
-        if data.warning:
-            warnings.warn(data.warning, RuntimeWarning, stacklevel=3)
-        return data
-
-    @contextmanager
-    def _features_kept(self) -> Iterator[None]:
-        """What fails within leaves the features of the data that the model, if there is one, was trained on."""
-        names = ("n_features_in_", "feature_names_in_")
-        before = {name: getattr(self, name) for name in names if hasattr(self, name)}
-        try:
-            yield
-        except BaseException:
-            for name in names:
-                if name in before:
-                    setattr(self, name, before[name])
-                elif hasattr(self, name):
-                    delattr(self, name)
-            raise
-
-    def _draw_seed(self, random_state: Any) -> int:
-        return seed_of(self.random_state if random_state is None else random_state)
-
-    def _trainer(self, config: _core.Config, data: _core.Dataset, seed: int, statistics: Any = None) -> _core.Trainer:
-        hook = self.sampler.hook(seed) if isinstance(self.sampler, Sampler) else None
-        self._packed()
-        trainer = _core.Trainer(config, data, seed, threads_of(self.n_jobs), hook, statistics)
-        self._seed, self._statistics = seed, trainer.statistics
-        return trainer
-
-    def _take(self, trainer: _core.Trainer) -> GaussianBernoulliRBM:
-        self._state = trainer.state()
-        return self._set_model(trainer.model(), history_of(trainer.lines))
-
-    def _set_model(self, model: _core.Model, history: dict[str, np.ndarray]) -> GaussianBernoulliRBM:
-        self.model_ = model
-        self.history_ = history
-        self.n_updates_ = int(model.provenance.get("updates", 0))
-        self._seed = getattr(self, "_seed", 1)
-        self._partition = None
-        return self
-
-    def _repr_html_inner(self) -> str:
-        diagram = super()._repr_html_inner()
-        if not hasattr(self, "model_"):
-            return diagram
-        return diagram + fitted_html(self.model_, self.history_, {"trained": f"{self.n_updates_} updates"})
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle = super()._repr_mimebundle_(**kwargs)
-        if "text/html" in bundle:
-            bundle["text/html"] = self._repr_html_inner()
-        return bundle

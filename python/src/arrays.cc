@@ -124,7 +124,9 @@ py::tuple ParametersTuple(const Parameters& p) {
 Parameters ParametersFrom(const py::tuple& arrays) {
   const auto weights = arrays[0].cast<FloatArray>();
   const ConstMatrix shape = RowsOf(weights, "W");
-  Parameters p(shape.rows(), shape.cols());
+  Index conditions = 0;
+  if (arrays.size() > 4) conditions = RowsOf(arrays[4].cast<FloatArray>(), "A").cols();
+  Parameters p(shape.rows(), shape.cols(), conditions);
   const auto tensors = p.Tensors();
   for (std::size_t k = 0; k < tensors.size(); ++k) {
     const auto& to = tensors[k];
@@ -132,7 +134,9 @@ Parameters ParametersFrom(const py::tuple& arrays) {
     const auto array = arrays[k].cast<FloatArray>();
     CheckDimensions(array, to.is_vector ? 1 : 2, std::string(to.name).c_str());
     CheckRows(to.name, to.units, array.shape(0), to.rows);
-    GRBM_CHECK(array.size() == std::ssize(to.values()));
+    if (array.size() != std::ssize(to.values())) {
+      throw DataError(fmt::format("{}: {} columns: expected are {}", to.name, array.shape(1), to.cols));
+    }
     std::copy_n(array.data(), array.size(), to.data);
   }
   return p;
@@ -176,7 +180,8 @@ bool HoldsNumbers(const py::array& array) {
   return std::string_view("biufO").find(array.dtype().kind()) != std::string_view::npos;
 }
 
-Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source, bool gaps) {
+Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::string& source, bool gaps,
+                  std::vector<int> labels) {
   const py::array rows = ArrayOf(given);
   CheckDimensions(rows, 2, source.c_str());
   if (!HoldsNumbers(rows)) throw DataError(source + ": expected is an array of real numbers");
@@ -187,7 +192,7 @@ Dataset DatasetOf(const py::object& given, const ImageShape& shape, const std::s
   storage.warning = LossWarning(rows, source);
   storage.gaps = gaps;
   const GilReleased released;
-  return Dataset(std::move(storage));
+  return Dataset(std::move(storage), std::move(labels));
 }
 
 }  // namespace grbm::python

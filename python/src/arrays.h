@@ -54,8 +54,8 @@ py::array_t<std::uint8_t> ToBytes(ConstBitView bits);
 
 py::array_t<float> ToArray(Matrix matrix);
 py::array_t<double> ToArray(const std::vector<double>& values);
-// (W, b, mu, log_var), of which the arrays are copies, and back; what follows them is not looked at. Throws DataError where
-// their shapes do not fit W's.
+// (W, b, mu, log_var), of conditions also A and B, of which the arrays are copies, and back. Throws DataError where their shapes do
+// not fit W's.
 py::tuple ParametersTuple(const Parameters& parameters);
 Parameters ParametersFrom(const py::tuple& arrays);
 // A read-only array that refers to memory of `owner`.
@@ -66,8 +66,9 @@ ImageShape ShapeOf(const ShapeTuple& shape);
 ShapeTuple ShapeTupleOf(const ImageShape& shape);
 
 // Rows as a data set that refers to the array and keeps it alive: floats or unsigned bytes, contiguous, are not copied.
-// Throws DataError for other dimensions and for numbers that are not finite.
-Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source, bool gaps = false);
+// Throws DataError for other dimensions, for numbers that are not finite, and for labels of another number than rows.
+Dataset DatasetOf(const py::object& rows, const ImageShape& shape, const std::string& source, bool gaps = false,
+                  std::vector<int> labels = {});
 
 }  // namespace grbm::python
 

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,8 @@ void BindConfig(py::module_& m);
 void BindData(py::module_& m);
 // The class first, so that the signatures of others can name it.
 py::class_<ModelFile, std::shared_ptr<ModelFile>> BindModel(py::module_& m);
+// Classes and conditions, and what a model is given them.
+void BindGiven(py::class_<ModelFile, std::shared_ptr<ModelFile>>& model);
 void BindSampler(py::class_<ModelFile, std::shared_ptr<ModelFile>>& model);
 void BindTrain(py::module_& m);
 void BindEvaluate(py::module_& m);
@@ -53,5 +56,14 @@ auto FromPickle(const char* what, const Read& read) {
 // `file` with settings of the sampler other than its own. Throws ConfigError where they are wrong or make more units diverge
 // than its own do.
 ModelFile WithSampler(const ModelFile& file, const py::dict& settings);
+// The file as a command that draws from it would have it.
+ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps);
+
+// Throw ConfigError for what is not computed with such a model as a whole, and say what is.
+void RequireNoLabels(const ModelFile& file);
+void RequireNoConditions(const ModelFile& file);
+// Conditions in their own units, one row for each of `rows`, in those of the model: rows × conditions. Of models without them there
+// must be none.
+Matrix ConditionsOf(const ModelFile& file, const py::object& given, Index rows);
 
 }  // namespace grbm::python

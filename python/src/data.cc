@@ -1,6 +1,11 @@
 // Data sets.
+#include <fmt/core.h>
+
 #include <cstring>
+#include <numeric>
 #include <optional>
+#include <set>
+#include <string_view>
 
 #include "arrays.h"
 #include "bindings.h"
@@ -28,6 +33,56 @@ py::array Values(const Dataset& data) {
   return bytes;
 }
 
+// The class of each row: numbers as they are, other values by their texts, which become names.
+std::vector<int> LabelsOf(const py::object& given, std::vector<std::string>& names) {
+  if (given.is_none()) return {};
+  py::array labels = ArrayOf(given);
+  if (labels.ndim() != 1) throw DataError("labels: expected is one for each row");
+  if (std::string_view("iu").find(labels.dtype().kind()) == std::string_view::npos) {
+    if (!names.empty()) throw DataError("label_names: labels must be the numbers of names");
+    const py::tuple unique = py::module_::import("numpy").attr("unique")(labels, py::arg("return_inverse") = true);
+    for (const py::handle& name : unique[0]) names.push_back(py::str(name));
+    labels = unique[1];
+  }
+  std::vector<int> numbers;
+  const auto whole = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>(labels);
+  for (const std::int64_t label : std::span(whole.data(), ToSize(whole.size()))) {
+    if (!std::in_range<int>(label)) throw DataError(fmt::format("labels: {}: allowed are numbers of 32 bits", label));
+    numbers.push_back(static_cast<int>(label));
+  }
+  return numbers;
+}
+
+Dataset Make(const py::object& rows, const ShapeTuple& image_shape, const std::string& source, bool gaps,
+             std::vector<double> weights, const py::object& labels, std::vector<std::string> label_names,
+             const std::vector<Index>& condition, Index history) {
+  std::vector<int> numbers = LabelsOf(labels, label_names);
+  Dataset data =
+      DatasetOf(rows, ShapeOf(image_shape), source, gaps, std::move(numbers)).WithWeights(std::move(weights));
+  if (!label_names.empty()) data = data.WithNames({{}, std::move(label_names), {}});
+  if (history < 0 || (history > 0 && !condition.empty())) {
+    throw ConfigError(fmt::format("history = {}: allowed are 0 and, without condition, numbers of rows", history));
+  }
+  std::set<std::size_t> columns;
+  for (const Index column : condition) {
+    if (column < 0 || column >= data.visible() || !columns.insert(ToSize(column)).second) {
+      throw ConfigError(
+          fmt::format("condition: {}: allowed are columns from 0 to {}, each once", column, data.visible() - 1));
+    }
+  }
+  const GilReleased released;
+  if (history > 0) data = data.WithHistory(history);
+  const std::vector<std::size_t> given(condition.begin(), condition.end());
+  return given.empty() ? data : data.WithConditions(given);
+}
+
+py::object Conditions(const Dataset& data) {
+  if (data.conditions() == 0) return py::none();
+  std::vector<Index> all(ToSize(data.rows()));
+  std::iota(all.begin(), all.end(), Index{0});
+  return ToArray(WithoutGil([&](Signals&) { return data.ReadConditions(all); }));
+}
+
 }  // namespace
 
 void BindData(py::module_& m) {
@@ -45,13 +100,24 @@ rows count for in the law of the data.
 
 >>> grbm.Dataset([[1, np.nan], [2, 3]], gaps=True, weights=[1, 2.5]).weights
 array([1. , 2.5])
+
+labels: the class of each row, whole numbers or texts; of numbers that stand for names, label_names are these. condition: which
+columns, counted from 0, are conditions and no values of a row. history: how many rows before a row are its conditions; the
+first rows are conditions alone.
+
+>>> grbm.Dataset([[1], [2]], labels=["cat", "dog"]).label_names
+['cat', 'dog']
+>>> grbm.Dataset([[1, 10], [2, 20]], condition=[1]).conditions
+array([[10.],
+       [20.]], dtype=float32)
+>>> grbm.Dataset([[1], [2], [3], [4]], history=2).conditions
+array([[1., 2.],
+       [2., 3.]], dtype=float32)
 )")
-      .def(py::init([](const py::object& rows, const ShapeTuple& image_shape, const std::string& source, bool gaps,
-                       std::vector<double> weights) {
-             return DatasetOf(rows, ShapeOf(image_shape), source, gaps).WithWeights(std::move(weights));
-           }),
-           py::arg("rows"), py::arg("image_shape") = py::none(), py::arg("source") = "array", py::arg("gaps") = false,
-           py::arg("weights") = std::vector<double>())
+      .def(py::init(&Make), py::arg("rows"), py::arg("image_shape") = py::none(), py::arg("source") = "array",
+           py::arg("gaps") = false, py::arg("weights") = std::vector<double>(), py::arg("labels") = py::none(),
+           py::arg("label_names") = std::vector<std::string>(), py::arg("condition") = std::vector<Index>(),
+           py::arg("history") = 0)
       .def_static(
           "load",
           [](const std::string& source, int threads, const py::kwargs& settings) {
@@ -87,6 +153,12 @@ Dataset('gmm-iso', 1000 rows of 2 values)
             return py::array_t<int>(std::ssize(d.labels()), d.labels().data());
           },
           "One per row; None where unknown.")
+      .def_property_readonly(
+          "label_names", [](const Dataset& d) { return d.names().labels; },
+          "What the labels 0, 1, ... are called; empty where they are plain numbers.")
+      .def_property_readonly("conditions", &Conditions,
+                             "What is given with each row, in its own units: rows × conditions; None where nothing is.")
+      .def_property_readonly("history", &Dataset::history, "How many rows before a row are its conditions.")
       .def_property_readonly(
           "weights",
           [](const Dataset& d) -> py::object {

@@ -14,7 +14,9 @@
 #include "grbm/evaluate/frechet.h"
 #include "grbm/evaluate/likelihood.h"
 #include "grbm/evaluate/quick.h"
+#include "grbm/evaluate/score.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/reach.h"
 #include "grbm/sampler/diagnostics.h"
 
 namespace grbm::python {
@@ -29,6 +31,8 @@ const char* MethodName(PartitionMethod method) {
 // log Z of the model's law. Annealing begins at a Gaussian that is fitted to samples of the model itself: no data are needed.
 PartitionFunction Partition(const ModelFile& file, const AisOptions& options, int threads,
                             const ProgressCallback& progress) {
+  RequireNoLabels(file);
+  RequireNoConditions(file);
   if (options.chains < 2 || options.temperatures < 1) {
     throw ConfigError("annealing: at least 2 chains and 1 temperature are needed");
   }
@@ -40,7 +44,33 @@ PartitionFunction Partition(const ModelFile& file, const AisOptions& options, in
   });
 }
 
+// log p(v | u) of each row given its conditions, exactly.
+std::vector<double> RowLikelihoodsGiven(const ModelFile& file, const FloatArray& rows, const py::object& conditions,
+                                        int threads) {
+  const ConstMatrix view = RowsOf(rows, "X");
+  if (view.cols() != file.model.visible()) {
+    throw DataError(
+        fmt::format("X: rows of {} values, but the model has {} visible units", view.cols(), file.model.visible()));
+  }
+  const Matrix u = ConditionsOf(file, conditions, view.rows());
+  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
+    Matrix values(view.rows(), view.cols());
+    CopyRows(view, values);
+    file.standardization.Apply(values);
+    CheckReach(file.model, values, "X");
+    for (auto& [name, scores] : ScoreRowsGiven(file.law(), file.standardization, values, u, pool)) {
+      if (name == "log_likelihood") return scores;
+    }
+    throw ConfigError(
+        "conditions: log Z given each row's is exact up to 20 hidden or 2 visible units: of larger models, "
+        "evaluate(model, "
+        "data, metrics=[\"likelihood\"]) anneals");
+  });
+}
+
 std::vector<double> RowLikelihoods(const ModelFile& file, const FloatArray& rows, double log_partition, int threads) {
+  RequireNoLabels(file);
+  RequireNoConditions(file);
   const ConstMatrix view = RowsOf(rows, "X");
   return OnPool(threads, [&](ThreadPool& pool, Signals&) {
     CheckVisible(file.model, view, "X");
@@ -201,11 +231,17 @@ Gaussian fitted to samples of the model.
 )");
   m.def(
       "row_log_likelihoods",
-      [](const ModelFile& f, const FloatArray& X, double log_partition, int threads) {
-        return ToArray(RowLikelihoods(f, X, log_partition, threads));
+      [](const ModelFile& f, const FloatArray& X, const std::optional<double>& log_partition, int threads,
+         const py::object& conditions) {
+        if (f.model.conditions() > 0) return ToArray(RowLikelihoodsGiven(f, X, conditions, threads));
+        if (!conditions.is_none()) throw ConfigError("conditions: the model has none");
+        if (!log_partition) throw ConfigError("log_partition: it is needed: see grbm.log_partition");
+        return ToArray(RowLikelihoods(f, X, *log_partition, threads));
       },
-      py::arg("model"), py::arg("X"), py::arg("log_partition"), py::arg("threads") = 0,
-      R"(log p(v) of each row, in the data's own units.
+      py::arg("model"), py::arg("X"), py::arg("log_partition") = py::none(), py::arg("threads") = 0,
+      py::arg("conditions") = py::none(),
+      R"(log p(v) of each row, in the data's own units; of a model with conditions log p(v | u), for which log Z of each row is computed,
+exactly: up to 20 hidden or 2 visible units.
 
 >>> model = grbm.Model.initial(3, 2)
 >>> grbm.row_log_likelihoods(model, np.zeros((2, 3)), grbm.log_partition(model).value).shape

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "arrays.h"
@@ -34,21 +35,38 @@ struct Settings {
   std::optional<FloatArray> deviation;
   ShapeTuple image_shape;
   std::map<std::string, std::string> provenance;
+  std::vector<std::string> classes;
+  std::optional<FloatArray> condition_mean;
+  std::optional<FloatArray> condition_deviation;
+  Index history;
 };
 
 std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
-  auto file = std::make_shared<ModelFile>(ModelFile{Model(std::move(parameters), s.variance_floor)});
+  auto file = std::make_shared<ModelFile>(
+      ModelFile{Model(std::move(parameters), s.variance_floor, static_cast<Index>(s.classes.size()))});
+  file->classes = s.classes;
+  if (std::set<std::string>(s.classes.begin(), s.classes.end()).size() != s.classes.size()) {
+    throw DataError("classes: one stands there twice: each class has one name");
+  }
+  file->conditions = {OptionalVector(s.condition_mean, "condition_mean"),
+                      OptionalVector(s.condition_deviation, "condition_deviation")};
+  CheckStandardization(file->conditions, file->model.conditions(), "model: conditions");
+  if (s.history != 0 && s.history * file->model.visible() != file->model.conditions()) {
+    throw DataError(fmt::format("history = {}: expected are as many rows of {} values as make the {} conditions",
+                                s.history, file->model.visible(), file->model.conditions()));
+  }
+  file->history = s.history;
   SetFields(file->sampler.Fields(), s.sampler, "sampler");
   CheckOptions(file->sampler);
   SetFields(file->generate.Fields(), s.generate, "generate");
   CheckGeneration(file->generate, file->sampler);
   file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation")};
-  CheckStandardization(file->standardization, file->model.visible(), "model");
+  CheckStandardization(file->standardization, file->model.gaussian_units(), "model");
   file->image_shape = ShapeOf(s.image_shape);
-  if (file->image_shape.known() && file->image_shape.size() != file->model.visible()) {
+  if (file->image_shape.known() && file->image_shape.size() != file->model.gaussian_units()) {
     throw DataError(
         fmt::format("image_shape: images of {} values, but the model has {} visible units: expected are as many",
-                    file->image_shape.size(), file->model.visible()));
+                    file->image_shape.size(), file->model.gaussian_units()));
   }
   file->provenance = s.provenance;
   return file;
@@ -59,16 +77,7 @@ bool IsNpz(const std::string& path) { return std::filesystem::path(path).extensi
 std::shared_ptr<ModelFile> Load(const std::filesystem::path& given) {
   const GilReleased released;
   const std::string path = given.string();
-  auto file = std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
-  if (!file->classes.empty()) {
-    throw ConfigError(fmt::format(
-        "{}: a model with labels, here allowed given one: 'grbm convert {} given.safetensors --label {}' writes it",
-        path, path, file->classes.front()));
-  }
-  if (file->model.conditions() > 0) {
-    throw ConfigError(path + ": a model with conditions: the program takes such (grbm sample --given), Python does not");
-  }
-  return file;
+  return std::make_shared<ModelFile>(IsNpz(path) ? ImportNpz(path) : ReadModel(path));
 }
 
 void Save(const ModelFile& file, const std::filesystem::path& given) {
@@ -86,7 +95,6 @@ void BindTensors(ModelClass& model) {
   const Parameters of_any(1, 1);
   const auto tensors = of_any.Tensors();
   for (std::size_t k = 0; k < tensors.size(); ++k) {
-    if (tensors[k].empty()) continue;
     const auto get = [k](const py::object& self) {
       const auto tensor = self.cast<const ModelFile&>().model.parameters().Tensors()[k];
       return Borrow(tensor.values(), tensor.shape(), self);
@@ -123,9 +131,9 @@ BitMatrix HiddenOf(const ModelFile& file, const py::object& h) {
 // In place in a copy.
 Matrix Mapped(const ModelFile& file, const FloatArray& rows, void (Standardization::*map)(MutableMatrix) const) {
   const ConstMatrix given = RowsOf(rows, "rows");
-  if (given.cols() != file.model.visible()) {
+  if (given.cols() != file.model.gaussian_units()) {
     throw DataError(
-        fmt::format("rows of {} values: the model has {} visible units", given.cols(), file.model.visible()));
+        fmt::format("rows of {} values: the model has {} visible units", given.cols(), file.model.gaussian_units()));
   }
   Matrix copy(given.rows(), given.cols());
   CopyRows(given, copy);
@@ -136,7 +144,8 @@ Matrix Mapped(const ModelFile& file, const FloatArray& rows, void (Standardizati
 void BindParameters(ModelClass& model) {
   model
       .def_property_readonly(
-          "visible", [](const ModelFile& f) { return f.model.visible(); }, "How many visible units.")
+          "visible", [](const ModelFile& f) { return f.model.gaussian_units(); },
+          "How many visible units: values of a row. The units of classes are not among them.")
       .def_property_readonly(
           "hidden", [](const ModelFile& f) { return f.model.hidden(); }, "How many hidden units.")
       .def_property_readonly(
@@ -296,15 +305,18 @@ array([[3., 4.]], dtype=float32)
 py::tuple StateOf(const py::object& self) {
   const auto& f = self.cast<const ModelFile&>();
   const auto get = [&](const char* name) { return self.attr(name); };
-  return py::make_tuple(get("W"), get("b"), get("mu"), get("log_var"), f.model.variance_floor(), get("sampler"),
-                        get("generate"), get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance);
+  return py::make_tuple(ParametersTuple(f.model.parameters()), f.model.variance_floor(), get("sampler"),
+                        get("generate"), get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance,
+                        f.classes, get("condition_mean"), get("condition_deviation"), f.history);
 }
 
 std::shared_ptr<ModelFile> FromState(const py::tuple& state) {
-  if (state.size() != 11) throw DataError("model: a pickle of another version");
-  return Make(ParametersFrom(state),
-              {state[4].cast<double>(), state[5], state[6], state[7].cast<FloatArray>(), state[8].cast<FloatArray>(),
-               state[9].cast<ShapeTuple>(), state[10].cast<std::map<std::string, std::string>>()});
+  if (state.size() != 12) throw DataError("model: a pickle of another version");
+  const auto array = [&](std::size_t k) { return state[k].cast<FloatArray>(); };
+  return Make(ParametersFrom(state[0]),
+              {state[1].cast<double>(), state[2], state[3], array(4), array(5), state[6].cast<ShapeTuple>(),
+               state[7].cast<std::map<std::string, std::string>>(), state[8].cast<std::vector<std::string>>(), array(9),
+               array(10), state[11].cast<Index>()});
 }
 
 }  // namespace
@@ -329,6 +341,9 @@ ModelClass BindModel(py::module_& m) {
 A model never changes. Energies and conditionals take rows in the model's units, in which data have mean 0 and deviation 1;
 sample, encode, reconstruct and inpaint those in the data's own units.
 
+With classes the last rows of W, mu and log_var are units of a label, of which one is 1: energies take them behind the values of a
+row. With A and B, conditions shift both biases: energies are those of given(conditions=...).
+
 >>> model = grbm.Model(W=np.zeros((3, 2)), b=np.zeros(2), mu=np.ones(3), log_var=np.zeros(3))
 >>> model
 Model(visible=3, hidden=2)
@@ -339,14 +354,22 @@ array([1., 1., 1.], dtype=float32)
       .def(py::init([](const FloatArray& W, const FloatArray& b, const FloatArray& mu, const FloatArray& log_var,
                        double variance_floor, const py::dict& sampler, const py::dict& generate,
                        const std::optional<FloatArray>& mean, const std::optional<FloatArray>& deviation,
-                       const ShapeTuple& image_shape, const std::map<std::string, std::string>& provenance) {
-             return Make(ParametersFrom(py::make_tuple(W, b, mu, log_var)),
-                         {variance_floor, sampler, generate, mean, deviation, image_shape, provenance});
+                       const ShapeTuple& image_shape, const std::map<std::string, std::string>& provenance,
+                       const std::vector<std::string>& classes, const std::optional<FloatArray>& A,
+                       const std::optional<FloatArray>& B, const std::optional<FloatArray>& condition_mean,
+                       const std::optional<FloatArray>& condition_deviation, Index history) {
+             if (A.has_value() != B.has_value()) throw DataError("A, B: of conditions both are needed");
+             return Make(
+                 ParametersFrom(A ? py::make_tuple(W, b, mu, log_var, *A, *B) : py::make_tuple(W, b, mu, log_var)),
+                 {variance_floor, sampler, generate, mean, deviation, image_shape, provenance, classes, condition_mean,
+                  condition_deviation, history});
            }),
            py::arg("W"), py::arg("b"), py::arg("mu"), py::arg("log_var"),
            py::arg("variance_floor") = Model::kDefaultVarianceFloor, py::arg("sampler") = py::dict(),
            py::arg("generate") = py::dict(), py::arg("mean") = py::none(), py::arg("deviation") = py::none(),
-           py::arg("image_shape") = py::none(), py::arg("provenance") = std::map<std::string, std::string>())
+           py::arg("image_shape") = py::none(), py::arg("provenance") = std::map<std::string, std::string>(),
+           py::arg("classes") = std::vector<std::string>(), py::arg("A") = py::none(), py::arg("B") = py::none(),
+           py::arg("condition_mean") = py::none(), py::arg("condition_deviation") = py::none(), py::arg("history") = 0)
       .def_static(
           "initial",
           [](Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {
@@ -401,17 +424,22 @@ array([4., 4., 4.], dtype=float32)
             return a.model.parameters() == b.model.parameters() &&
                    a.model.variance_floor() == b.model.variance_floor() && a.sampler == b.sampler &&
                    a.generate == b.generate && a.standardization == b.standardization &&
-                   a.image_shape == b.image_shape && a.provenance == b.provenance;
+                   a.image_shape == b.image_shape && a.provenance == b.provenance && a.classes == b.classes &&
+                   a.conditions == b.conditions && a.history == b.history;
           },
           py::is_operator())
       .def("__repr__",
            [](const ModelFile& f) {
-             return fmt::format("Model(visible={}, hidden={})", f.model.visible(), f.model.hidden());
+             std::string text = fmt::format("Model(visible={}, hidden={}", f.model.gaussian_units(), f.model.hidden());
+             if (!f.classes.empty()) text += fmt::format(", classes={}", f.classes.size());
+             if (f.model.conditions() > 0) text += fmt::format(", conditions={}", f.model.conditions());
+             return text + ")";
            })
       .def(py::pickle(&StateOf, FromPickle("model", &FromState)));
   BindTensors(model);
   BindParameters(model);
   BindConditionals(model);
+  BindGiven(model);
   return model;
 }
 

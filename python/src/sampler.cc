@@ -15,23 +15,17 @@
 #include "bindings.h"
 #include "compute.h"
 #include "grbm/core/error.h"
+#include "grbm/evaluate/codes.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
 #include "grbm/report/samples.h"
 #include "grbm/sampler/inpaint.h"
-#include "grbm/sampler/law.h"
 #include "hooks.h"
 
 namespace grbm::python {
 
-namespace {
-
-using ModelClass = py::class_<ModelFile, std::shared_ptr<ModelFile>>;
-
-constexpr Index kRowsAtOnce = 1024;
-
-// The file as a command that draws from it would have it.
 ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps) {
   py::dict settings;
   if (steps) settings["steps"] = *steps;
@@ -40,6 +34,18 @@ ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps) {
   result.sampler = ShownSampler(result);
   result.generate = {};
   return result;
+}
+
+namespace {
+
+using ModelClass = py::class_<ModelFile, std::shared_ptr<ModelFile>>;
+
+constexpr Index kRowsAtOnce = 1024;
+
+void CheckStep(const ModelFile& file, const PythonStep& step) {
+  if (step && !file.classes.empty()) {
+    throw ConfigError("step: one written in Python draws values and hidden units alone: take model.given(label=...)");
+  }
 }
 
 // Chains are numbered by 32 bits; and what is kept of them, `each` numbers for one, must have a size at all.
@@ -54,16 +60,23 @@ void CheckCount(Index count, Index each) {
 Matrix Sample(const ModelFile& given, Index count, std::optional<std::int64_t> steps, std::uint64_t seed, int threads,
               const PythonStep& step) {
   CheckCount(count, given.model.visible() + given.model.hidden());
+  RequireNoConditions(given);
+  CheckStep(given, step);
   const ModelFile file = Prepared(given, steps);
   return OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Sampler sampler(file.model, file.sampler, pool, OnUnstable::kAllow, Hooks(signals, step, file));
     Chains chains = NoiseChains(file.model, count, seed, pool);
     sampler.Run(chains, {.seed = seed});
-    Matrix samples = FinalVisible(file.model, chains, file.sampler, pool);
-    file.standardization.Invert(samples);
+    Matrix samples = InOwnUnits(file, FinalVisible(file.model, chains, file.sampler, pool));
     CheckFinite(file, samples, "samples");
     return samples;
   });
+}
+
+Matrix Copy(ConstMatrix rows) {
+  Matrix copy(rows.rows(), rows.cols());
+  CopyRows(rows, copy);
+  return copy;
 }
 
 // Keeps every n-th state: chain by chain, draw after draw.
@@ -71,21 +84,20 @@ class Keep : public Observer {
  public:
   Keep(const ModelFile& file, Index chains, std::int64_t every, ThreadPool& pool)
       : file_(file), chains_(chains), draws_(file.sampler.steps / every), every_(every), pool_(pool) {
-    visible.resize(static_cast<std::size_t>(chains * draws_ * file.model.visible()));
+    visible.resize(static_cast<std::size_t>(chains * draws_ * file.model.gaussian_units()));
     if (file.sampler.method != Method::kLangevin) {
       hidden.resize(static_cast<std::size_t>(chains * draws_ * file.model.hidden()));
     }
     energy.resize(static_cast<std::size_t>(chains * draws_));
     accepted.resize(energy.size());
+    if (!file.classes.empty()) labels.resize(energy.size());
   }
 
   void OnStep(const ChainState& state) override {
     if (state.step % every_ != 0) return;
     const Index draw = state.step / every_ - 1;
     const std::vector<double> energies = MarginalEnergies(file_.model, state.visible, pool_);
-    Matrix shown(state.visible.rows(), state.visible.cols());
-    CopyRows(state.visible, shown);
-    file_.standardization.Invert(shown);
+    const Matrix shown = InOwnUnits(file_, Copy(state.visible));
     CheckFinite(file_, shown, "samples");
     for (Index r = 0; r < chains_; ++r) {
       const Index place = r * draws_ + draw;
@@ -94,6 +106,9 @@ class Keep : public Observer {
         hidden[static_cast<std::size_t>(place * state.hidden.units() + j)] = state.hidden.Get(r, j) ? 1 : 0;
       }
       energy[static_cast<std::size_t>(place)] = energies[static_cast<std::size_t>(r)];
+      if (!labels.empty()) {
+        labels[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(LabelOf(file_.model, state.visible.row(r)));
+      }
       accepted[static_cast<std::size_t>(place)] = state.accepted[static_cast<std::size_t>(r)];
     }
   }
@@ -104,6 +119,7 @@ class Keep : public Observer {
   std::vector<std::uint8_t> hidden;
   std::vector<double> energy;
   std::vector<std::uint8_t> accepted;
+  std::vector<std::int32_t> labels;
 
  private:
   const ModelFile& file_;
@@ -117,6 +133,8 @@ py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int
                      std::uint64_t seed, int threads, const PythonStep& step) {
   const Index units = given.model.visible() + given.model.hidden();
   CheckCount(count, units);
+  RequireNoConditions(given);
+  CheckStep(given, step);
   const ModelFile file = Prepared(given, steps);
   if (every < 1 || every > file.sampler.steps) {
     throw ConfigError(
@@ -133,7 +151,8 @@ py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int
     return observer;
   });
   py::dict chain;
-  chain["v"] = py::array_t<float>({count, keep.draws(), file.model.visible()}, keep.visible.data());
+  chain["v"] = py::array_t<float>({count, keep.draws(), file.model.gaussian_units()}, keep.visible.data());
+  if (!keep.labels.empty()) chain["y"] = py::array_t<std::int32_t>({count, keep.draws()}, keep.labels.data());
   if (!keep.hidden.empty()) {
     chain["h"] = py::array_t<std::uint8_t>({count, keep.draws(), file.model.hidden()}, keep.hidden.data());
   }
@@ -142,56 +161,55 @@ py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int
   return chain;
 }
 
-// visit(first row, rows in the model's units, pool), block by block: there is never a second copy of the data.
+// visit(rows in the model's units with what is given with them, pool), block by block: there is never a second copy of the data.
 template <typename Visit>
-void ForRows(const ModelFile& file, const py::array& given, int threads, const Visit& visit) {
+void ForRows(const ModelFile& file, const py::array& given, const py::object& conditions, int threads,
+             const Visit& visit) {
   const Dataset data = DatasetOf(given, {}, "X");
+  const Matrix u = ConditionsOf(file, conditions, data.rows());
+  if (data.visible() != file.model.gaussian_units()) {
+    throw DataError(fmt::format("X: rows of {} values, but the model has {} visible units", data.visible(),
+                                file.model.gaussian_units()));
+  }
   OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
     Matrix block(std::min(kRowsAtOnce, data.rows()), data.visible());
     for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
       signals.Check();
       const MutableMatrix rows = block.view().Rows(0, std::min(kRowsAtOnce, data.rows() - first));
       data.Read(first, rows);
-      CheckVisible(file.model, rows, "X");
       file.standardization.Apply(rows);
       CheckReach(file.model, rows, "X");
-      visit(first, rows, pool);
+      const ConstMatrix with = u.cols() > 0 ? u.view().Rows(first, rows.rows()) : ConstMatrix();
+      visit(GivenRows{rows, with, static_cast<std::uint32_t>(first)}, pool);
     }
     return true;
   });
 }
 
-py::array_t<float> Probabilities(const ModelFile& file, const py::array& rows, int threads) {
-  const double temperature = LawOf(file.sampler).hidden_temperature();
+py::array_t<float> Probabilities(const ModelFile& file, const py::array& rows, const py::object& conditions,
+                                 int threads) {
   py::array_t<float> out({rows.ndim() == 2 ? rows.shape(0) : 0, file.model.hidden()});
   const MutableMatrix result(out.mutable_data(), out.shape(0), out.shape(1), out.shape(1));
-  ForRows(file, rows, threads, [&](Index first, ConstMatrix v, ThreadPool& pool) {
-    CopyRows(HiddenProbabilities(file.model, v, pool, temperature), result.Rows(first, v.rows()));
+  const Codes codes(file);
+  ForRows(file, rows, conditions, threads, [&](const GivenRows& given, ThreadPool& pool) {
+    CopyRows(codes.Probabilities(given, pool), result.Rows(given.first, given.values.rows()));
   });
   return out;
 }
 
-// use(first row, hidden states, pool): as the command line draws them.
-template <typename Use>
-void ForHidden(const ModelFile& file, const py::array& rows, std::uint64_t seed, int threads, const Use& use) {
-  const double temperature = LawOf(file.sampler).hidden_temperature();
-  ForRows(file, rows, threads, [&](Index first, ConstMatrix v, ThreadPool& pool) {
-    const DrawPlace draw{Stream(seed, Purpose::kHidden), 0, static_cast<std::uint32_t>(first)};
-    use(first, SampleHidden(file.model, v, draw, pool, temperature), pool);
-  });
-}
-
 // One byte for a unit, or eight units packed into one as NumPy's packbits does it.
-py::array_t<std::uint8_t> Bits(const ModelFile& file, const py::array& rows, std::uint64_t seed, bool packed,
-                               int threads) {
+py::array_t<std::uint8_t> Bits(const ModelFile& file, const py::array& rows, const py::object& conditions,
+                               std::uint64_t seed, bool packed, int threads) {
   const Index units = file.model.hidden();
   const Index width = packed ? (units + 7) / 8 : units;
   py::array_t<std::uint8_t> out({rows.ndim() == 2 ? rows.shape(0) : 0, width});
   std::fill_n(out.mutable_data(), out.size(), std::uint8_t{0});
   std::uint8_t* const bytes = out.mutable_data();
-  ForHidden(file, rows, seed, threads, [&](Index first, const BitMatrix& h, ThreadPool&) {
+  const Codes codes(file);
+  ForRows(file, rows, conditions, threads, [&](const GivenRows& given, ThreadPool& pool) {
+    const BitMatrix h = codes.Draw(given, seed, pool);
     for (Index r = 0; r < h.rows(); ++r) {
-      std::uint8_t* const row = bytes + (first + r) * width;
+      std::uint8_t* const row = bytes + (given.first + r) * width;
       for (Index j = 0; j < units; ++j) {
         if (h.Get(r, j)) row[packed ? j / 8 : j] |= static_cast<std::uint8_t>(packed ? 0x80 >> j % 8 : 1);
       }
@@ -208,10 +226,11 @@ BitMatrix Unpack(const ByteArray& packed, Index units) {
   return bits;
 }
 
-Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int threads) {
+Matrix Decode(const ModelFile& file, const py::array& given_codes, const py::object& conditions, bool packed,
+              int threads) {
   const Index units = file.model.hidden();
-  const auto given = FloatArray::ensure(codes);
-  if (!given || !HoldsNumbers(codes)) throw DataError("codes: could not convert them to an array of numbers");
+  const auto given = FloatArray::ensure(given_codes);
+  if (!given || !HoldsNumbers(given_codes)) throw DataError("codes: could not convert them to an array of numbers");
   const ConstMatrix rows = RowsOf(given, "codes");
   const Index width = packed ? (units + 7) / 8 : units;
   if (rows.cols() != width) {
@@ -221,18 +240,23 @@ Matrix Decode(const ModelFile& file, const py::array& codes, bool packed, int th
   if (!AllFinite({rows.data(), static_cast<std::size_t>(given.size())})) {
     throw DataError("codes: Input contains NaN or infinity");
   }
-  const BitMatrix bits = packed ? Unpack(BytesOf(codes, 255, "codes"), units) : BitMatrix();
+  const BitMatrix bits = packed ? Unpack(BytesOf(given_codes, 255, "codes"), units) : BitMatrix();
+  const Matrix u = ConditionsOf(file, conditions, rows.rows());
   return OnPool(threads, [&](ThreadPool& pool, Signals&) {
-    Matrix v = packed ? VisibleMean(file.model, ConstBitView(bits), pool) : VisibleMean(file.model, rows, pool);
+    const Codes codes(file);
+    Matrix v = packed ? codes.Decode(ConstBitView(bits), u, pool) : codes.Decode(rows, u, pool);
     file.standardization.Invert(v);
     return v;
   });
 }
 
-Matrix Reconstruct(const ModelFile& file, const py::array& rows, std::uint64_t seed, int threads) {
-  Matrix results(rows.ndim() == 2 ? rows.shape(0) : 0, file.model.visible());
-  ForHidden(file, rows, seed, threads, [&](Index first, const BitMatrix& h, ThreadPool& pool) {
-    CopyRows(VisibleMean(file.model, h, pool), results.view().Rows(first, h.rows()));
+Matrix Reconstruct(const ModelFile& file, const py::array& rows, const py::object& conditions, std::uint64_t seed,
+                   int threads) {
+  Matrix results(rows.ndim() == 2 ? rows.shape(0) : 0, file.model.gaussian_units());
+  const Codes codes(file);
+  ForRows(file, rows, conditions, threads, [&](const GivenRows& given, ThreadPool& pool) {
+    const BitMatrix h = codes.Draw(given, seed, pool);
+    CopyRows(codes.Decode(h, given.conditions, pool), results.view().Rows(given.first, h.rows()));
   });
   file.standardization.Invert(results);
   CheckFinite(file, results, "results");
@@ -241,6 +265,8 @@ Matrix Reconstruct(const ModelFile& file, const py::array& rows, std::uint64_t s
 
 Matrix Fill(const ModelFile& given, const FloatArray& rows, const py::object& known_units,
             std::optional<std::int64_t> steps, std::uint64_t seed, int threads) {
+  RequireNoLabels(given);
+  RequireNoConditions(given);
   const ByteArray mask = BytesOf(known_units, 1, "mask");
   ModelFile file = Prepared(given, steps);
   file.sampler = InpaintSampler(file.sampler);
@@ -287,7 +313,7 @@ void BindSampler(ModelClass& model) {
           "sample_chain", &SampleChain, py::arg("count") = 4, py::arg("steps") = py::none(), py::arg("every") = 1,
           py::arg("seed") = 1, py::arg("threads") = 0, py::arg("step") = py::none(),
           R"(The same chains with their states after every so many steps: {name: array of [chain, draw, ...]}. v is in the data's own
-units, energy the marginal energy; accepted says whether the last move was made.
+units, energy the marginal energy; accepted says whether the last move was made. With labels, y is the number of the class.
 
 >>> chain = grbm.Model.initial(3, 2).sample_chain(4, steps=10, every=2)
 >>> {name: values.shape for name, values in chain.items()}
@@ -295,19 +321,22 @@ units, energy the marginal energy; accepted says whether the last move was made.
 )")
       .def(
           "encode",
-          [](const ModelFile& f, const py::object& X, int threads) { return Probabilities(f, ArrayOf(X), threads); },
-          py::arg("X"), py::arg("threads") = 0,
-          R"(p(h = 1 | v) of rows in the data's own units: what `grbm encode --probabilities` writes.
+          [](const ModelFile& f, const py::object& X, int threads, const py::object& conditions) {
+            return Probabilities(f, ArrayOf(X), conditions, threads);
+          },
+          py::arg("X"), py::arg("threads") = 0, py::arg("conditions") = py::none(),
+          R"(p(h = 1 | v) of rows in the data's own units: what `grbm encode --probabilities` writes. conditions: in their own units, a
+row of them for each of X.
 
 >>> grbm.Model.initial(3, 2).encode(np.zeros((1, 3)))
 array([[0.5, 0.5]], dtype=float32)
 )")
       .def(
           "encode_bits",
-          [](const ModelFile& f, const py::object& X, std::uint64_t seed, bool packed, int threads) {
-            return Bits(f, ArrayOf(X), seed, packed, threads);
-          },
+          [](const ModelFile& f, const py::object& X, std::uint64_t seed, bool packed, int threads,
+             const py::object& conditions) { return Bits(f, ArrayOf(X), conditions, seed, packed, threads); },
           py::arg("X"), py::arg("seed") = 1, py::arg("packed") = false, py::arg("threads") = 0,
+          py::arg("conditions") = py::none(),
           R"(Drawn bits of rows in the data's own units: what `grbm encode` writes, or eight units packed into a byte.
 
 >>> model = grbm.Model.initial(3, 10)
@@ -318,10 +347,10 @@ array([[0.5, 0.5]], dtype=float32)
 )")
       .def(
           "decode",
-          [](const ModelFile& f, const py::object& codes, bool packed, int threads) {
-            return ToArray(Decode(f, ArrayOf(codes), packed, threads));
+          [](const ModelFile& f, const py::object& codes, bool packed, int threads, const py::object& conditions) {
+            return ToArray(Decode(f, ArrayOf(codes), conditions, packed, threads));
           },
-          py::arg("codes"), py::arg("packed") = false, py::arg("threads") = 0,
+          py::arg("codes"), py::arg("packed") = false, py::arg("threads") = 0, py::arg("conditions") = py::none(),
           R"(From codes, probabilities or bits, to the mean of the visible units, in the data's own units.
 
 >>> grbm.Model.initial(3, 2).decode([[0.5, 0.5]]).shape
@@ -329,10 +358,10 @@ array([[0.5, 0.5]], dtype=float32)
 )")
       .def(
           "reconstruct",
-          [](const ModelFile& f, const py::object& X, std::uint64_t seed, int threads) {
-            return ToArray(Reconstruct(f, ArrayOf(X), seed, threads));
+          [](const ModelFile& f, const py::object& X, std::uint64_t seed, int threads, const py::object& conditions) {
+            return ToArray(Reconstruct(f, ArrayOf(X), conditions, seed, threads));
           },
-          py::arg("X"), py::arg("seed") = 1, py::arg("threads") = 0,
+          py::arg("X"), py::arg("seed") = 1, py::arg("threads") = 0, py::arg("conditions") = py::none(),
           R"(Rows through drawn hidden units and back: what `grbm reconstruct` writes.
 
 >>> grbm.Model.initial(3, 2).reconstruct(np.ones((5, 3))).shape
@@ -356,7 +385,8 @@ or for each; what is not known may be NaN.
       [](const ModelFile& f, const FloatArray& rows) -> std::optional<py::bytes> {
         const ConstMatrix view = RowsOf(rows, "rows");
         if (!f.image_shape.known()) return std::nullopt;
-        if (view.cols() != f.model.visible()) throw DataError("rows: expected are as many columns as visible units");
+        if (view.cols() != f.model.gaussian_units())
+          throw DataError("rows: expected are as many columns as visible units");
         return py::bytes(DrawPicture(f, view).contents);
       },
       py::arg("rows"), R"(Rows in the data's own units as a PNG file of images; None where rows are not images.

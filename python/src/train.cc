@@ -71,16 +71,21 @@ TrainState StateFrom(const py::tuple& t) {
 }
 
 py::tuple StatisticsTuple(const DataStatistics& s) {
-  return py::make_tuple(s.standardization.mean, s.standardization.deviation, s.units.mean, s.units.deviation);
+  return py::make_tuple(s.standardization.mean, s.standardization.deviation, s.units.mean, s.units.deviation,
+                        s.conditions.mean, s.conditions.deviation, s.classes);
 }
 
 DataStatistics StatisticsFrom(const py::tuple& t) {
+  if (t.size() != 7) throw DataError("statistics: a pickle of another version");
   const auto vector = [&](std::size_t i) { return t[i].cast<std::vector<float>>(); };
-  return {{vector(0), vector(1)}, {vector(2), vector(3)}};
+  return {
+      {vector(0), vector(1)}, {vector(2), vector(3)}, {vector(4), vector(5)}, t[6].cast<std::vector<std::string>>()};
 }
 
-void CheckStatistics(const DataStatistics& s, Index visible) {
+void CheckStatistics(const DataStatistics& s, const Dataset& data) {
+  const Index visible = data.visible();
   CheckStandardization(s.standardization, visible, "statistics");
+  CheckStandardization(s.conditions, data.conditions(), "statistics: conditions");
   const auto has = [&](const std::vector<float>& values) { return values.empty() || std::ssize(values) == visible; };
   if (!has(s.units.mean) || !has(s.units.deviation)) {
     throw DataError(fmt::format("statistics: expected is one number for each of {} columns", visible));
@@ -91,7 +96,7 @@ void CheckStatistics(const DataStatistics& s, Index visible) {
 class PythonTrainer {
  public:
   PythonTrainer(const Config& config, const Dataset& data, std::uint64_t seed, int threads, PythonStep step,
-                const std::optional<DataStatistics>& statistics)
+                std::optional<DataStatistics> statistics, const std::vector<std::string>& classes)
       : config_(config), step_(std::move(step)), like_{Model(Parameters(1, 1))}, pool_(threads) {
     SamplerHooks hooks = {.before_step = [this] {
       if (Signals* const signals = signals_) signals->Check();
@@ -101,18 +106,22 @@ class PythonTrainer {
         Hooks(*signals_.load(), step_, like_).step(model, chains, number);
       };
     }
-    if (config.model.labels) {
-      throw ConfigError("model: labels = true: from Python allowed is false: train with 'grbm train'");
+    if (step_ && (config.model.labels || data.conditions() > 0)) {
+      throw ConfigError(
+          "sampler: one written in Python draws values and hidden units alone: not with labels or conditions");
     }
-    if (data.conditions() > 0) {
-      throw ConfigError("data: condition, history: from Python allowed are none: train with 'grbm train'");
-    }
-    if (statistics) CheckStatistics(*statistics, data.visible());
+    if (statistics) CheckStatistics(*statistics, data);
     if (config.train.stop_after > 0) {
       throw ConfigError("train: stop_after: of runs in a folder, by the program; here, end training by a callback");
     }
     const GilReleased released;
-    trainer_.emplace(config_, data, seed, pool_, hooks, statistics);
+    if (!statistics && config.model.labels && !classes.empty()) {
+      Config values = config;  // of the classes, more are known than the data have
+      values.model.labels = false;
+      statistics = ComputeStatistics(values, data);
+      statistics->classes = classes;
+    }
+    trainer_.emplace(config_, data, seed, pool_, hooks, std::move(statistics));
     like_ = trainer_->File();
   }
 
@@ -241,9 +250,11 @@ False
 >>> trainer.updates, trainer.model().provenance["updates"]
 (10, '10')
 )")
-      .def(py::init<const Config&, const Dataset&, std::uint64_t, int, PythonStep, std::optional<DataStatistics>>(),
+      .def(py::init<const Config&, const Dataset&, std::uint64_t, int, PythonStep, std::optional<DataStatistics>,
+                    const std::vector<std::string>&>(),
            py::arg("config"), py::arg("data"), py::arg("seed") = 1, py::arg("threads") = 0,
-           py::arg("step") = py::none(), py::arg("statistics") = py::none())
+           py::arg("step") = py::none(), py::arg("statistics") = py::none(),
+           py::arg("classes") = std::vector<std::string>())
       .def(
           "run", &PythonTrainer::Run, py::arg("most") = 0, py::arg("on_update") = py::none(),
           py::arg("on_warning") = py::none(),

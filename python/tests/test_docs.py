@@ -31,9 +31,10 @@ def documented():
         if inspect.isclass(value) and issubclass(value, Exception):
             continue
         yield name, value.__doc__
-        for member, method in vars(value).items() if inspect.isclass(value) else ():
+        owners = [owner for owner in value.__mro__ if owner.__module__.startswith("grbm.")] if inspect.isclass(value) else []
+        for member, method in ((member, method) for owner in owners for member, method in vars(owner).items()):
             function = getattr(method, "__func__", method)
-            if member[0] != "_" and (inspect.isroutine(function)) and function.__doc__:
+            if member[0] != "_" and inspect.isroutine(function):
                 yield f"{name}.{member}", function.__doc__
 
 

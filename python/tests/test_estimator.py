@@ -18,7 +18,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import grbm
 from grbm import _compat
-from grbm.estimator import _setting_names
 
 
 def test_check_estimator():
@@ -63,7 +62,7 @@ def test_sample_weights_are_those_of_a_draw():
 def test_defaults_are_those_of_the_library():
     config = grbm.Config()
     parameters = inspect.signature(grbm.GaussianBernoulliRBM).parameters
-    for name, key in _setting_names().items():
+    for name, key in grbm.GaussianBernoulliRBM._setting_names().items():
         if name != "n_hidden":
             default = parameters[name].default
             assert default == config[key] and type(default) is type(config[key]), name
@@ -72,14 +71,16 @@ def test_defaults_are_those_of_the_library():
 def test_every_setting_of_training_is_a_parameter():
     settings = {name for name, _, _ in grbm.Config().help()}
     wanted = {name for name in settings if name.split(".")[0] in ("model", "sampler", "train", "generate")}
-    of_others = {"model.labels", "train.discriminative", "train.stop_after", "train.stop_on"}  # the program's alone
+    of_others = {"model.labels", "train.discriminative", "train.stop_after", "train.stop_on"}  # of the classifier, and the program's alone
     of_others |= {f"train.{kind}_{name}" for kind in ("rate", "decay", "clip") for name in "AB"}
-    assert wanted - of_others | {"data.gaps", "data.standardize", "data.noise"} == set(_setting_names().values())
+    wanted = wanted - of_others | {"data.gaps", "data.standardize", "data.noise"}
+    assert wanted == set(grbm.GaussianBernoulliRBM._setting_names().values())
+    assert wanted | {"train.discriminative"} == set(grbm.GRBMClassifier._setting_names().values())
 
 
 def test_presets_and_files(tmp_path, rbm, X):
     assert grbm.GaussianBernoulliRBM.from_preset("mnist").config()["train.algorithm"] == "pcd"
-    with pytest.raises(grbm.ConfigError, match="labels = true"):
+    with pytest.raises(grbm.ConfigError, match="labels = true: .* grbm.GRBMClassifier"):
         grbm.GaussianBernoulliRBM.from_preset("mnist-labels")
     rbm.save(tmp_path / "rbm.safetensors")
     again = grbm.GaussianBernoulliRBM.load(tmp_path / "rbm.safetensors")

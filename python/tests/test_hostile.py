@@ -213,7 +213,7 @@ def test_damaged_pickles_are_refused_and_never_read_past_their_end():
         with pytest.raises(grbm.DataError, match="checkpoint"):
             damaged.partial_fit(X)
     damaged = pickle.loads(pickle.dumps(rbm))
-    damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], []))
+    damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], [], [], [], []))
     with pytest.raises(grbm.DataError, match="statistics"):
         damaged.partial_fit(X)
 
@@ -290,24 +290,19 @@ def test_one_checkpoint_does_not_change_how_others_are_read(tmp_path):
     assert np.array_equal(_read(_tensor(_storage(4), 0, (4,), (1,)), values, tmp_path), values)
 
 
-def test_models_with_labels_are_left_to_the_program(tmp_path):
-    with pytest.raises(ValueError, match="model: labels = true: from Python allowed is false"):
-        grbm.train("gmm-iso", settings={"model.labels": True}, progress=False)
-    path = tmp_path / "labelled.npz"
-    values = {"W": np.zeros((4, 3)), "b": np.zeros(3), "mu": np.zeros(4), "log_var": np.zeros(4)}
-    metadata = b'{"format": "grbm-model", "classes": "[\\"a\\", \\"b\\"]"}'
-    np.savez(path, metadata=np.frombuffer(metadata, np.uint8), **{k: v.astype(np.float32) for k, v in values.items()})
-    with pytest.raises(ValueError, match="a model with labels, here allowed given one: 'grbm convert .* --label a'"):
-        grbm.Model.load(path)
+def test_files_of_other_makers_with_labels_and_conditions(tmp_path):
+    def write(metadata, **shapes):
+        arrays = {name: np.zeros(shape, np.float32) for name, shape in shapes.items()}
+        np.savez(tmp_path / "model.npz", metadata=np.frombuffer(metadata, np.uint8), **arrays)
+        return grbm.Model.load(tmp_path / "model.npz")
 
-
-def test_models_with_conditions_are_left_to_the_program(tmp_path):
-    table = tmp_path / "series.csv"
-    table.write_text("x\n" + "\n".join(str(k % 7) for k in range(50)))
-    with pytest.raises(ValueError, match="data: condition, history: from Python allowed are none"):
-        grbm.train("gmm-iso", settings={"data.source": str(table), "data.history": 2, "data.subset": 0}, progress=False)
-    path = tmp_path / "conditions.npz"
-    shapes = {"W": (4, 3), "b": 3, "mu": 4, "log_var": 4, "A": (4, 2), "B": (3, 2)}
-    np.savez(path, **{name: np.zeros(shape, np.float32) for name, shape in shapes.items()})
-    with pytest.raises(ValueError, match="a model with conditions: the program takes such"):
-        grbm.Model.load(path)
+    shapes = {"W": (4, 3), "b": 3, "mu": 4, "log_var": 4}
+    labelled = write(b'{"format": "grbm-model", "classes": "[\\"a\\", \\"b\\"]"}', **shapes)
+    assert labelled.classes == ["a", "b"] and labelled.visible == 2
+    assert np.allclose(labelled.class_probabilities(np.zeros((1, 2))), [[0.5, 0.5]], atol=1e-15)
+    conditional = write(b'{"format": "grbm-model"}', **shapes, A=(4, 2), B=(3, 2))
+    assert conditional.conditions == 2 and conditional.sample_given([[1, 2]]).shape == (1, 4)
+    with pytest.raises(ValueError, match="twice"):
+        write(b'{"format": "grbm-model", "classes": "[\\"a\\", \\"a\\"]"}', **shapes)
+    with pytest.raises(ValueError, match="no labels"):
+        grbm.train({}, np.zeros((9, 2)), settings={"model.labels": True}, progress=False)

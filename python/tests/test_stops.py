@@ -70,11 +70,26 @@ def test_ctrl_c_stops_sampling_and_likelihoods():
         assert time.monotonic() - start < PATIENCE
 
 
+def rolling(visible):
+    """A model of which each row depends on the one before."""
+    W, A, B = np.zeros((visible, 64)), np.zeros((visible, visible)), np.zeros((64, visible))
+    return grbm.Model(W, np.zeros(64), np.zeros(visible), np.zeros(visible), A=A, B=B, history=1)
+
+
+def labelled(classes):
+    """A model of one value and many classes."""
+    units = np.zeros(classes + 1)
+    return grbm.Model(np.zeros((classes + 1, 200)), np.zeros(200), units, units, classes=[str(k) for k in range(classes)])
+
+
 def test_ctrl_c_stops_what_is_no_chain():
     known = np.arange(50) < 25
     for call in (
         lambda: grbm.Model.initial(50, 50).inpaint(np.zeros((100, 50)), known, steps=10**7),
         lambda: grbm.log_partition(grbm.Model.initial(50_000, 20)),  # 2^20 states
+        lambda: rolling(64).sample_given(np.zeros((100, 64)), steps=10**7),
+        lambda: rolling(8).sample_series(np.zeros((1, 8)), frames=10**6),
+        lambda: labelled(500).class_probabilities(np.zeros((50_000, 1))),
     ):
         interrupt_after(1)
         start = time.monotonic()

@@ -8,9 +8,8 @@ import sys
 
 import grbm
 from grbm import convert, plot
-from grbm.estimator import _setting_names
 
-CLASSES = ("GaussianBernoulliRBM", "Model", "Config", "Dataset", "Trainer", "Run", "Sampler", "Gibbs", "Partition", "LogLikelihood")
+CLASSES = ("GaussianBernoulliRBM", "GRBMClassifier", "Model", "Config", "Dataset", "Trainer", "Run", "Sampler", "Gibbs", "Partition", "LogLikelihood")
 
 # A name with brackets, with brackets within and within these: Optional[Callable[[str], Any]].
 ANNOTATION = r"[\w.]+(?:\[(?:[^][]|\[(?:[^][]|\[[^][]*\])*\])*\])?"
@@ -50,22 +49,30 @@ def entry(level, name, value, title):
 
 
 def members(value):
-    for name, item in vars(value).items():
-        function = getattr(item, "__func__", item)
-        if name[0] != "_" and inspect.isroutine(function) and ">>>" in (function.__doc__ or ""):
-            yield name, function
+    """Its own, and those of the package that it inherits, but for what GaussianBernoulliRBM has shown before."""
+    shown = set()
+    for owner in value.__mro__:
+        if not owner.__module__.startswith("grbm.") or (owner is not value and value is not grbm.GaussianBernoulliRBM):
+            continue
+        for name, item in vars(owner).items():
+            function = getattr(item, "__func__", item)
+            if name[0] != "_" and name not in shown and inspect.isroutine(function) and ">>>" in (function.__doc__ or ""):
+                shown.add(name)
+                yield name, function
 
 
-def parameters():
+def parameters(value):
     allowed = {name: (takes, help_text) for name, takes, help_text in grbm.Config().help()}
-    defaults = inspect.signature(grbm.GaussianBernoulliRBM).parameters
+    defaults = inspect.signature(value).parameters
+    others = {} if value is grbm.GaussianBernoulliRBM else inspect.signature(grbm.GaussianBernoulliRBM).parameters
     lines = ["| parameter | default | in TOML | takes | |", "| --- | --- | --- | --- | --- |"]
-    keys = _setting_names()
-    for name in (name for name in defaults if name in keys):
+    keys = value._setting_names()
+    for name in (name for name in defaults if name in keys and defaults[name] != others.get(name)):
         key = keys[name]
         takes, help_text = (text.replace("|", "\\|") for text in allowed[key])
         lines.append(f"| `{name}` | `{defaults[name].default!r}` | `{key}` | {takes} | {help_text} |")
-    return ["### Settings", "", *lines, ""]
+    title = "Settings that are its own, or have another default than those of GaussianBernoulliRBM" if others else "Settings"
+    return [f"### {title}", "", *lines, ""]
 
 
 def main(out):
@@ -73,8 +80,8 @@ def main(out):
     for name in CLASSES:
         value = getattr(grbm, name)
         text += [f"## {name}", "", body(inspect.cleandoc(value.__doc__)), ""]
-        if name == "GaussianBernoulliRBM":
-            text += parameters()
+        if hasattr(value, "_setting_names"):
+            text += parameters(value)
         for member, function in members(value):
             text += entry(3, member, function, f"{name}.{member}")
     text += ["## Functions", ""]

@@ -17,10 +17,13 @@ std::string LabelName(const Dataset::Names& names, int label) {
   return label >= 0 && at < names.labels.size() ? names.labels[at] : fmt::format("{}", label);
 }
 
+void RequireLabels(const Dataset& data) {
+  if (!data.labels().empty()) return;
+  throw DataError(fmt::format("{}: no labels: name the column or array that holds them (data.label)", data.source()));
+}
+
 std::vector<std::string> ClassNames(const Dataset& data) {
-  if (data.labels().empty()) {
-    throw DataError(fmt::format("{}: no labels: name the column or array that holds them (data.label)", data.source()));
-  }
+  RequireLabels(data);
   const std::set<int> labels(data.labels().begin(), data.labels().end());
   if (labels.size() < 2) throw DataError(fmt::format("{}: all rows are of one class: two are needed", data.source()));
   std::vector<std::string> names;

@@ -116,14 +116,26 @@ Matrix Draw(const ModelFile& file, const SamplerOptions& options, Index count, s
 
 }  // namespace
 
-Matrix DrawGiven(const Model& model, const Model& units, const SamplerOptions& options, ConstMatrix conditions,
-                 std::uint64_t seed, ThreadPool& pool, std::uint32_t first, std::uint64_t frame) {
-  Chains chains = NoiseChains(units, conditions, seed, pool, first, frame);
-  Sampler(units, options, pool, OnUnstable::kAllow)
-      .Run(chains, {.seed = seed, .first_step = frame * static_cast<std::uint64_t>(options.steps)});
-  Matrix states = FinalVisible(units, chains, options, pool);
-  AddShift(model, states, pool);
-  return WithoutConditions(model, states);
+void DrawGiven(const ModelFile& file, const SamplerOptions& options, Matrix conditions, Index frames,
+               std::uint64_t seed, std::uint32_t first, ThreadPool& pool,
+               const std::function<void(Index, Matrix)>& visit) {
+  const Model units = WithConditionUnits(file.model);
+  const auto visible = ToSize(file.model.visible());
+  for (Index f = 0; f < frames; ++f) {
+    const auto frame = static_cast<std::uint64_t>(f);
+    Chains chains = NoiseChains(units, conditions, seed, pool, first, frame);
+    Sampler(units, options, pool, OnUnstable::kAllow)
+        .Run(chains, {.seed = seed, .first_step = frame * static_cast<std::uint64_t>(options.steps)});
+    Matrix states = FinalVisible(units, chains, options, pool);
+    AddShift(file.model, states, pool);
+    Matrix rows = WithoutConditions(file.model, states);
+    for (Index r = 0; r < rows.rows() && file.history > 0; ++r) {
+      const std::span<float> u = conditions.row(r);
+      std::ranges::copy(u.subspan(visible), u.begin());
+      std::ranges::copy(rows.row(r), u.last(visible).begin());
+    }
+    visit(f, std::move(rows));
+  }
 }
 
 Matrix DrawSamples(const ModelFile& file, Index count, std::uint64_t seed, ThreadPool& pool,

@@ -18,6 +18,7 @@ DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
     statistics.units = UnitStatistics(data, statistics.standardization);
   }
   statistics.conditions = ConditionStandardization(data, config.data.standardize, statistics.standardization);
+  if (config.model.labels) statistics.classes = ClassNames(data);
   return statistics;
 }
 
@@ -36,6 +37,12 @@ void CheckRowsKnown(const Dataset& data) {
   }
 }
 
+// The class of each row.
+std::vector<Index> NumbersOf(const Dataset& data, const std::vector<std::string>& classes) {
+  RequireLabels(data);
+  return ClassNumbers(data.labels(), data.names(), classes, data.source());
+}
+
 }  // namespace
 
 DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed, ThreadPool& pool,
@@ -43,11 +50,9 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
                          const std::optional<ModelFile>& init, Ranks* ranks)
     : config_(config),
       data_(std::move(data)),
-      classes_(config_.model.labels ? ClassNames(data_) : std::vector<std::string>()),
-      labels_(config_.model.labels ? ClassNumbers(data_.labels(), data_.names(), classes_, data_.source())
-                                   : std::vector<Index>()),
-      seed_(seed),
       statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
+      labels_(config_.model.labels ? NumbersOf(data_, statistics_.classes) : std::vector<Index>()),
+      seed_(seed),
       batches_(data_.rows(), config_.train.batch_size, seed_, data_.weights()),
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
       trainer_(
@@ -73,11 +78,11 @@ void DataTrainer::CheckInit(const ModelFile& init) const {
         "data.condition and data.history",
         data_.source(), data_.conditions(), data_.history(), init.model.conditions(), init.history));
   }
-  if (init.classes != classes_) {
+  if (init.classes != statistics_.classes) {
     throw DataError(fmt::format(
         "{}: {} classes, but the model to start from has {}: they must be the same, with the same names: see "
         "model.labels",
-        data_.source(), classes_.size(), init.classes.size()));
+        data_.source(), statistics_.classes.size(), init.classes.size()));
   }
 }
 
@@ -93,7 +98,7 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .sampler = config_.sampler,
           .train = config_.train,
           .seed = seed_,
-          .visible = data_.visible() + std::ssize(classes_),
+          .visible = data_.visible() + std::ssize(statistics_.classes),
           .rows = static_cast<std::uint64_t>(data_.rows()),
           .noise = config_.data.noise,
           .mean = statistics_.units.mean,
@@ -101,7 +106,7 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .hooks = hooks,
           .start = std::move(start),
           .ranks = ranks,
-          .label_units = std::ssize(classes_),
+          .label_units = std::ssize(statistics_.classes),
           .gaps = data_.has_gaps(),
           .conditions = data_.conditions()};
 }
@@ -118,7 +123,7 @@ void DataTrainer::Read(std::uint64_t update, MutableMatrix out) {
     data_.ReadConditions(rows, conditions);
     statistics_.conditions.Apply(conditions);
   }
-  for (Index r = 0; r < out.rows() && !classes_.empty(); ++r) {
+  for (Index r = 0; r < out.rows() && !statistics_.classes.empty(); ++r) {
     SetLabel(trainer_.model(), out.row(r), labels_[static_cast<std::size_t>(rows[static_cast<std::size_t>(r)])]);
   }
 }
@@ -134,7 +139,7 @@ ModelFile DataTrainer::File() const {
            {"seed", std::to_string(seed_)},
            {"updates", std::to_string(trainer_.updates())},
            {"config", ConfigText(config_)}},
-          classes_,
+          statistics_.classes,
           statistics_.conditions,
           data_.history()};
 }

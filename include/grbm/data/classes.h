@@ -11,6 +11,8 @@ namespace grbm {
 
 // The name of a row's label: what the data call it, or its number.
 std::string LabelName(const Dataset::Names& names, int label);
+// Throws DataError for data without labels.
+void RequireLabels(const Dataset& data);
 // Of all labels that rows have, in the order of their numbers. Throws DataError for data without labels, or of one class.
 std::vector<std::string> ClassNames(const Dataset& data);
 // The number of each label's class among `classes`. Throws DataError, opened by `source`, for one that is none of them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -29,9 +30,11 @@ Matrix InOwnUnits(const ModelFile& file, Matrix states);
 Matrix ShowState(const ModelFile& file, const SamplerOptions& options, const ChainState& state, ThreadPool& pool);
 
 // Samples from noise given conditions, one of each row of them (chains × conditions, in the model's units), as options.final says,
-// in the model's units. `units`: WithConditionUnits(model). `frame`: which of several that are drawn one after the other.
-Matrix DrawGiven(const Model& model, const Model& units, const SamplerOptions& options, ConstMatrix conditions,
-                 std::uint64_t seed, ThreadPool& pool, std::uint32_t first = 0, std::uint64_t frame = 0);
+// in the model's units. Of a history, frames one after the other, each of which is history of the next: visit(its number, rows).
+// `first`: the number of the first chain.
+void DrawGiven(const ModelFile& file, const SamplerOptions& options, Matrix conditions, Index frames,
+               std::uint64_t seed, std::uint32_t first, ThreadPool& pool,
+               const std::function<void(Index, Matrix)>& visit);
 
 // How samples are drawn to be shown: file.generation(), with what its `final` stands for.
 SamplerOptions ShownSampler(const ModelFile& file);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "grbm/core/parallel.h"
@@ -21,6 +22,7 @@ struct DataStatistics {
   Standardization standardization;
   Standardization units;  // see UnitStatistics; empty unless train.unit_scale asks for it
   Standardization conditions = {};
+  std::vector<std::string> classes = {};  // of the labels, where the model has them
 
   bool operator==(const DataStatistics&) const = default;
 };
@@ -54,10 +56,9 @@ class DataTrainer {
 
   Config config_;
   Dataset data_;
-  std::vector<std::string> classes_;  // of the labels, where the model has them
-  std::vector<Index> labels_;         // the class of each row
-  std::uint64_t seed_;
   DataStatistics statistics_;
+  std::vector<Index> labels_;  // the class of each row
+  std::uint64_t seed_;
   BatchStream batches_;
   std::vector<Index> rows_;  // of a batch
   Trainer trainer_;
