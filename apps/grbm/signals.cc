@@ -18,6 +18,7 @@ void OnInterrupt(int signal) {
 void CatchInterrupts() {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
+  std::signal(SIGUSR1, OnInterrupt);
 }
 
 bool Interrupted() { return interrupted != 0; }

@@ -1,4 +1,4 @@
-// Ctrl-C and kill: the first asks for a clean stop, the second ends the program at once.
+// Ctrl-C, kill and SIGUSR1, which mpirun passes on at once: the first asks for a clean stop, the second ends the program.
 #pragma once
 
 namespace grbm::app {

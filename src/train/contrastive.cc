@@ -453,9 +453,12 @@ void Contrastive::AddUp(const Model& model, ConstMatrix data, const GradientScal
     std::vector<std::size_t> sizes;
     for (int r = 0; r < ranks_.count(); ++r) {
       sizes.push_back(1 + 2 * hidden + (report ? ToSize(split_->RowsOfRank(r).count) : 0) +
-                      ToSize(split_->PiecesOfRank(r).count) * other_size);
+                      ToSize(split_->PiecesOfRank(r).count) * other_size + 1);
     }
+    seen.push_back(ask_ ? ask_() : 0);
     all = ExchangeGradient(ranks_, *split_, model, pieces, scale, sizes, seen, kind, gradient, pool_);
+    answer_ = all.reports.front().back();
+    for (std::vector<double>& said : all.reports) said.pop_back();
   }
   if (other_size > 0) {
     // Taken off the reports again, piece by piece.

@@ -13,8 +13,10 @@ namespace {
 // Some panels of the products of some pieces, piece after piece.
 class PanelBlock {
  public:
-  PanelBlock(Index hidden, Index visible, Rows panels, Index pieces)
-      : hidden_(hidden), visible_(visible), panels_(panels), values_(ToSize(pieces * panels.count * hidden * kPanel)) {}
+  PanelBlock(Index hidden, Index visible, Rows panels, Index pieces, AlignedVector<float>& memory)
+      : hidden_(hidden), visible_(visible), panels_(panels), values_(memory) {
+    values_.resize(ToSize(pieces * panels.count * hidden * kPanel));
+  }
 
   // A view of one panel that stands for each.
   PanelView At(Index piece, Index panel) {
@@ -31,7 +33,13 @@ class PanelBlock {
   Index hidden_;
   Index visible_;
   Rows panels_;
-  AlignedVector<float> values_;
+  AlignedVector<float>& values_;
+};
+
+// Of one rank's exchange, kept from update to update: to have fresh pages takes longer than to send them.
+struct Memory {
+  AlignedVector<float> mine;
+  std::vector<AlignedVector<float>> sent;
 };
 
 // Of a rank: the vectors of its pieces' sums, data and chains in turns, and its report.
@@ -85,7 +93,9 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   const auto [visible, hidden] = std::pair(model.visible(), model.hidden());
   // Step 1. What the other ranks' pieces make of this rank's panels is on its way while this one's are made; each is sent as
   // soon as it is there, the next rank's first, so that not all send to one.
-  PanelBlock mine(hidden, visible, split.PanelsOfRank(ranks.rank()), split.pieces());
+  static thread_local Memory memory;
+  memory.sent.resize(ToSize(ranks.count() - 1));
+  PanelBlock mine(hidden, visible, split.PanelsOfRank(ranks.rank()), split.pieces(), memory.mine);
   for (int r = 0; r < ranks.count(); ++r) {
     if (r != ranks.rank()) Receive<float>(ranks, r, mine.PartOf(split.PiecesOfRank(r)));
   }
@@ -93,17 +103,17 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   sent.reserve(ToSize(ranks.count()));
   const auto make = [&](PanelBlock& block, Index first_piece, Rows panels) {
     pool.ParallelFor(static_cast<Index>(own.size()) * panels.count, [&](Index k) {
-      static thread_local AlignedVector<float> memory;
+      static thread_local AlignedVector<float> data;
       const Index panel = panels.first + k % panels.count;
       const Index piece = k / panels.count;
-      PanelDifference(own[ToSize(piece)], scale.counted, panel, OnePanel(hidden, visible, memory),
+      PanelDifference(own[ToSize(piece)], scale.counted, panel, OnePanel(hidden, visible, data),
                       block.At(first_piece + piece, panel));
     });
   };
   for (int next = 1; next < ranks.count(); ++next) {
     const int to = (ranks.rank() + next) % ranks.count();
     const Rows panels = split.PanelsOfRank(to);
-    sent.emplace_back(hidden, visible, panels, static_cast<Index>(own.size()));
+    sent.emplace_back(hidden, visible, panels, static_cast<Index>(own.size()), memory.sent[ToSize(next - 1)]);
     make(sent.back(), 0, panels);
     Send<float>(ranks, to, sent.back().values());
   }

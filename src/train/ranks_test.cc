@@ -80,7 +80,11 @@ Outcome TrainOn(const Case& c, Ranks* ranks, int threads, int updates, const Tra
   if (start != nullptr) trainer.Restore(*start);
   Outcome outcome;
   for (int k = 0; k < updates; ++k) {
+    trainer.set_ask([&] { return ranks->rank() == 0 ? k + 5 : -1; });
     const UpdateMetrics m = trainer.Update(k % 2 == 0);
+    if (ranks != nullptr && ranks->count() > 1) {
+      EXPECT_EQ(trainer.answer(), k + 5) << "the first rank's, on all";
+    }
     outcome.metrics.insert(outcome.metrics.end(), {m.gradient_norm, m.mean_variance, m.batch.acceptance,
                                                    m.batch.hidden_activity, m.batch.reconstruction, m.batch.variety});
   }

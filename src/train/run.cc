@@ -72,13 +72,17 @@ class Run {
   void OpenFiles();
   void ReadState();
 
-  // What comes after an update, as rank 0 says.
+  // What comes after an update, the same on all ranks.
   struct Decision {
     bool save = false;
     bool stop = false;
     bool ended = false;
   };
-  Decision Decide(const UpdateMetrics& metrics, const LogSchedule& schedule);
+  Decision Decide(std::uint64_t update);
+  // What rank 0 alone knows: whether it is told to stop, and whether it is time for a checkpoint, as a sum of these.
+  static constexpr int kStop = 1;
+  static constexpr int kSave = 2;
+  int Wishes() const;
   bool EndedEarly() const;
   LogSchedule Schedule() const;
   ModelFile File() const;
@@ -87,7 +91,6 @@ class Run {
   void WriteDataPicture() const;
   void WritePicture(std::uint64_t update) const;
   bool Paused() const { return request_.pause_after > 0 && trainer_.updates() >= request_.pause_after; }
-  bool IsTimeToSave(std::uint64_t update) const;
   void Speak();
 
   using Clock = std::chrono::steady_clock;
@@ -131,6 +134,7 @@ Run::Run(const RunRequest& request, ThreadPool& pool, RunObserver& observer, Ran
   }
   CheckData();
   ReadState();
+  trainer_.set_ask([this] { return static_cast<double>(Wishes()); });
   if (writes_) {
     RemoveLater();
     OpenFiles();
@@ -278,12 +282,6 @@ void Run::WritePicture(std::uint64_t update) const {
                       picture.contents);
 }
 
-bool Run::IsTimeToSave(std::uint64_t update) const {
-  const auto [every_steps, every_seconds] = std::pair(config_.checkpoint.every_steps, config_.checkpoint.every_seconds);
-  const bool by_steps = every_steps > 0 && update % static_cast<std::uint64_t>(every_steps) == 0;
-  return by_steps || (every_seconds > 0 && Clock::now() - saved_ > std::chrono::duration<double>(every_seconds));
-}
-
 void Run::Speak() {
   for (const std::string& text : std::exchange(words_, {})) observer_.OnWarning(text);
 }
@@ -304,7 +302,7 @@ bool Run::Train() {
     }
     observer_.OnUpdate(metrics);
     words_ = watch_.See(metrics);
-    const Decision decision = Decide(metrics, schedule);
+    const Decision decision = Decide(metrics.update);
     ended = decision.ended;
     if (decision.save) Save();
     if (decision.stop) break;
@@ -335,16 +333,22 @@ void Run::Log(const UpdateMetrics& metrics, const LogSchedule& schedule) {
   metrics_file_->Write(MetricsLine(metrics, measured));
 }
 
-Run::Decision Run::Decide(const UpdateMetrics& metrics, const LogSchedule& schedule) {
-  Decision own;
-  own.ended = trainer_.done() || (early_ && early_->Ended(trainer_.updates(), schedule.stop_every));
-  own.stop = observer_.ShouldStop() || Paused();
-  own.save = own.stop || own.ended || IsTimeToSave(metrics.update);
-  const auto letter = [](bool yes) { return yes ? 'y' : 'n'; };
-  const std::string words = FromFirst(ranks_, [&] {
-    return std::string{letter(own.save), letter(own.stop), letter(own.ended)};
-  });
-  return {words[0] == 'y', words[1] == 'y', words[2] == 'y'};
+int Run::Wishes() const {
+  const double every = config_.checkpoint.every_seconds;
+  const bool save = every > 0 && Clock::now() - saved_ > std::chrono::duration<double>(every);
+  return (observer_.ShouldStop() ? kStop : 0) + (save ? kSave : 0);
+}
+
+// Of several ranks, the wishes came with the gradient of the update.
+Run::Decision Run::Decide(std::uint64_t update) {
+  const int wishes = ranks_.count() == 1 ? Wishes() : static_cast<int>(trainer_.answer());
+  const std::int64_t every = config_.checkpoint.every_steps;
+  Decision decision;
+  decision.ended = trainer_.done() || EndedEarly();
+  decision.stop = (wishes & kStop) != 0 || Paused();
+  decision.save = decision.stop || decision.ended || (wishes & kSave) != 0 ||
+                  (every > 0 && update % static_cast<std::uint64_t>(every) == 0);
+  return decision;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,12 +25,13 @@ PERSISTENT = ["--set", "train.algorithm=pcd", "--set", "train.restart_fraction=0
               "--set", "train.optimizer=adam"]
 
 
-def command(ranks, *arguments):
-    return [MPIRUN, "-n", str(ranks), PROGRAM, *map(str, arguments)]
+def command(ranks, *arguments, options=()):
+    return [MPIRUN, *options, "-n", str(ranks), PROGRAM, *map(str, arguments)]
 
 
-def mpirun(ranks, *arguments):
-    return subprocess.run(command(ranks, *arguments), capture_output=True, text=True, env=ENVIRONMENT, timeout=240 * PATIENCE)
+def mpirun(ranks, *arguments, options=()):
+    return subprocess.run(command(ranks, *arguments, options=options), capture_output=True, text=True, env=ENVIRONMENT,
+                          timeout=240 * PATIENCE)
 
 
 class Ranks(ProgramTest):
@@ -71,24 +73,32 @@ class Ranks(ProgramTest):
         self.assertEqual(len(lines), 1, result.stderr)
         self.assertIn("burn_in = 3", lines[0])
 
+    def test_a_quiet_mpirun_leaves_one_line(self):
+        result = mpirun(3, *SHORT, "--set", "train.burn_in=3", "--out", self.folder / "run", options=["--quiet"])
+        self.assertEqual(result.returncode, 64, result.stderr)
+        self.assertEqual(len((result.stdout + result.stderr).splitlines()), 1, result.stdout + result.stderr)
+
     def start(self, ranks, *arguments):
         job = subprocess.Popen(command(ranks, *arguments), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                env=ENVIRONMENT)
         self.addCleanup(job.kill)
         return job
 
-    def lose_a_rank(self, job, ranks, ready):
-        """Once it is ready, the last rank is killed: the job ends, and not as if all were well."""
+    def await_ranks(self, job, ranks, ready):
+        """Their process numbers, once all are there and the job is ready."""
         end = time.monotonic() + 60 * PATIENCE
         while True:
             self.assertIsNone(job.poll(), "it ended too early")
             self.assertLess(time.monotonic(), end)
             children = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(job.pid)], capture_output=True, text=True).stdout
-            victims = [int(line.split()[0]) for line in children.splitlines() if PROGRAM in line]
-            if len(victims) == ranks and ready():
-                break
+            found = [int(line.split()[0]) for line in children.splitlines() if PROGRAM in line]
+            if len(found) == ranks and ready():
+                return found
             time.sleep(0.05)
-        os.kill(victims[-1], signal.SIGKILL)
+
+    def lose_a_rank(self, job, ranks, ready):
+        """Once it is ready, the last rank is killed: the job ends, and not as if all were well."""
+        os.kill(self.await_ranks(job, ranks, ready)[-1], signal.SIGKILL)
         _, errors = job.communicate(timeout=60 * PATIENCE)
         self.assertNotEqual(job.returncode, 0, errors)
         self.assertRegex(errors, r"rank 2 .*signal 9")
@@ -104,6 +114,17 @@ class Ranks(ProgramTest):
         resumed.send_signal(signal.SIGTERM)
         _, errors = resumed.communicate(timeout=60 * PATIENCE)
         self.assertNotIn("Traceback", errors)
+
+    def test_usr1_reaches_all_ranks_and_ends_the_run_with_a_checkpoint(self):
+        out = self.folder / "run"
+        job = self.start(3, *SHORT, "--set", "train.epochs=100000", "--set", "checkpoint.every_seconds=0", "--out", out)
+        self.await_ranks(job, 3, lambda: (out / "metrics.jsonl").exists() and (out / "metrics.jsonl").stat().st_size > 0)
+        job.send_signal(signal.SIGUSR1)
+        _, errors = job.communicate(timeout=60 * PATIENCE)
+        self.assertEqual(job.returncode, 130, errors)
+        stopped = re.search(r"stopped after update (\d+)", errors)
+        self.assertTrue(stopped, errors)
+        self.assertEqual([path.name for path in (out / "checkpoints").iterdir()], [f"update-{int(stopped[1]):012}.safetensors"])
 
     def test_a_rank_that_dies_ends_samples_and_evaluations(self):
         self.alone("run", *SHORT)

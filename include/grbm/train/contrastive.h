@@ -62,6 +62,10 @@ class Contrastive {
   // The means of v and h over the data of the last gradient.
   const Offsets& data_means() const { return data_means_; }
 
+  // With several ranks, each is asked once in every gradient, when sums are exchanged; answer(): what the first one said.
+  void set_ask(std::function<double()> ask) { ask_ = std::move(ask); }
+  double answer() const { return answer_; }
+
   // The chains that pcd goes on with; none before the first update. They are taken out of where they run.
   std::optional<Chains> chains() const;
   void set_chains(std::optional<Chains> chains);
@@ -107,6 +111,8 @@ class Contrastive {
   Matrix filled_;  // the rows of the update without gaps, where there were some
   BatchReport report_;
   Offsets data_means_;
+  std::function<double()> ask_;
+  double answer_ = 0;
 };
 
 }  // namespace grbm

@@ -63,7 +63,7 @@ class RunObserver {
   virtual void OnWarning(const std::string& /*text*/) {}
   // What is worth knowing, and no reason to worry.
   virtual void OnNote(const std::string& /*text*/) {}
-  // Asked after every update; true writes a checkpoint and ends the run early.
+  // Asked after every update, of several ranks the first one in its course; true writes a checkpoint and ends the run early.
   virtual bool ShouldStop() { return false; }
 };
 

@@ -93,6 +93,10 @@ class Trainer {
   // is a NumericError. `report`: whether all of its metrics are wanted, see Contrastive::Gradient.
   UpdateMetrics Update(bool report = true);
 
+  // With several ranks, each is asked once in every update, and what the first one said goes to all with the gradient.
+  void set_ask(std::function<double()> ask) { contrastive_.set_ask(std::move(ask)); }
+  double answer() const { return contrastive_.answer(); }
+
   // With several ranks, all must ask for it.
   TrainState State() const;
   // Goes on from there. Throws DataError where the state does not fit the settings.
