@@ -99,8 +99,8 @@ int Classify(const Arguments& a, const Common& common) {
     Print("{}\n", JsonText(object));
     return 0;
   }
-  results.emplace_back("accuracy", accuracy);
-  results.emplace_back("mean_log_probability", judgement.log_probability);
+  results.emplace_back("accuracy", Measure{accuracy, "of the rows"});
+  results.emplace_back("mean_log_probability", Measure{judgement.log_probability, "nats"});
   PrintResults(beside, results);
   if (!beside.quiet) PrintConfusion(judgement.confusion, file.classes);
   return 0;

@@ -1,6 +1,8 @@
 // grbm encode: the binary codes of data.
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <memory>
 
 #include "grbm/core/npz.h"
@@ -19,26 +21,9 @@ struct Arguments {
   DataArguments data;
   Index count = 0;
   bool probabilities = false;
+  std::uint32_t first = 0;  // row's random numbers
   std::string out;
 };
-
-// p(h = 1 | v): with labels, the mean over the classes of p(h = 1 | v, y).
-Matrix Probabilities(const ModelFile& file, const Matrix& values, double temperature, ThreadPool& pool) {
-  if (file.classes.empty()) return HiddenProbabilities(file.model, values, pool, temperature);
-  const VisibleLaw law = file.law();
-  const BasicMatrix<double> logs = LabelLogProbabilities(law.model, values, pool, law.temperature);
-  Matrix states = WithRoomForLabels(file.model, values);
-  Matrix mean(values.rows(), file.model.hidden());
-  for (Index k = 0; k < logs.cols(); ++k) {
-    for (Index r = 0; r < states.rows(); ++r) SetLabel(file.model, states.row(r), k);
-    const Matrix p = HiddenProbabilities(file.model, states, pool, temperature);
-    for (Index r = 0; r < mean.rows(); ++r) {
-      const auto share = static_cast<float>(std::exp(logs(r, k)));
-      for (Index j = 0; j < mean.cols(); ++j) mean(r, j) += share * p(r, j);
-    }
-  }
-  return mean;
-}
 
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv"});
@@ -50,13 +35,17 @@ int Encode(const Arguments& a, const Common& common) {
   const double temperature = LawOf(file.sampler).hidden_temperature();
   double activity = 0;
   if (a.probabilities) {
-    const Matrix p = Probabilities(file, data, temperature, pool);
+    const Matrix p = ExpectedHidden(file.model, ClassesOf(file.law(), data, pool), data, pool, temperature);
     for (const float x : p.values()) activity += double{x};
     WriteRows(a.out, p);
   } else {
-    const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, 0};
+    if (data.rows() > static_cast<Index>(std::numeric_limits<std::uint32_t>::max() - a.first)) {
+      throw ConfigError(fmt::format("--first-row {}: with {} rows, row numbers exceed 2^32: give a smaller one",
+                                    a.first, data.rows()));
+    }
+    const DrawPlace draw{Stream(common.seed, Purpose::kHidden), 0, a.first};
     const BitMatrix h =
-        SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool), draw, pool, temperature);
+        SampleHidden(file.model, WithDrawnLabels(file, data, common.seed, pool, a.first), draw, pool, temperature);
     std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
     for (Index r = 0; r < h.rows(); ++r) {
       for (Index j = 0; j < h.units(); ++j) {
@@ -77,7 +66,7 @@ int Encode(const Arguments& a, const Common& common) {
   PrintResults(Beside(common, a.out), {{"codes", a.out},
                                        {"rows", std::int64_t{data.rows()}},
                                        {"hidden", std::int64_t{file.model.hidden()}},
-                                       {"mean_activity", activity / cells}});
+                                       {"mean_activity", Measure{activity / cells, "of the hidden units"}}});
   return 0;
 }
 
@@ -90,6 +79,11 @@ void AddEncode(Command app, Common& common, Action& action) {
   a->data.split = "train";
   AddData(command, a->data);
   AddNumber<Index>(command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
+  AddNumber<std::uint32_t>(command, "--first-row", a->first,
+                           "The row number that the first row draws its bits by. Row r of another file with the same "
+                           "seed draws the same random numbers: go on counting there, or take another --seed",
+                           0, std::numeric_limits<std::uint32_t>::max())
+      .ShowDefault();
   command.AddFlag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
   command.AddOption("-o,--out", a->out, "The array: rows × hidden, 0 and 1 (.npy; .csv, or - for standard output)")
       .Required();

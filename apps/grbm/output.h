@@ -38,10 +38,10 @@ Common Beside(const Common& common, const std::string& out);
 
 // ".png" of "a/b.png", in lower case; of "-", standard output, ".csv".
 std::string Ending(const std::string& path);
-// Throws ConfigError unless the path ends in one of those.
-void CheckEnding(const std::string& path, const std::vector<std::string>& allowed);
+// Throws ConfigError unless the path ends in one of those. `option` opens the message.
+void CheckEnding(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
 // The same, and IoError unless its folder exists: before the work, not after it.
-void CheckOutput(const std::string& path, const std::vector<std::string>& allowed);
+void CheckOutput(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
 
 // Throws ConfigError where a picture is asked for and the model's rows are not images.
 void CheckImages(const std::string& path, const ModelFile& file);
@@ -88,8 +88,10 @@ DataRows ReadRows(const ModelFile& file, const DataArguments& data, Index limit)
 // models without conditions all stays as it is.
 void TakeAsStates(ModelFile& file, DataRows& rows, ThreadPool& pool);
 
-// Rows in the model's units with their labels behind them, each drawn from p(y | v): states of all visible units.
-Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool);
+// Rows in the model's units with their labels behind them, each drawn from p(y | v): states of all visible units. The first
+// row draws the random numbers of row `first`.
+Matrix WithDrawnLabels(const ModelFile& file, Matrix values, std::uint64_t seed, ThreadPool& pool,
+                       std::uint32_t first = 0);
 
 // Adds `--set sampler.key=value` and `--set generate.key=value`, which may be repeated.
 void AddSet(Command command, std::vector<std::string>& assignments);
