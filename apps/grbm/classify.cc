@@ -8,7 +8,7 @@
 
 #include "core/json.h"
 #include "grbm/data/classes.h"
-#include "grbm/evaluate/codes.h"
+#include "grbm/model/visible_law.h"
 #include "numbers.h"
 #include "output.h"
 #include "streams.h"
@@ -71,7 +71,7 @@ int Classify(const Arguments& a, const Common& common) {
                     a.data.source));
   }
   ThreadPool pool(common.threads);
-  const BasicMatrix<double> logs = Codes(file).ClassLogProbabilities(rows.values, pool);
+  const BasicMatrix<double> logs = ClassesOf(file.law(), rows.values, pool);
   if (!a.out.empty()) {
     Matrix probabilities(logs.rows(), logs.cols());
     std::ranges::transform(logs.values(), probabilities.values().begin(),
@@ -98,8 +98,8 @@ int Classify(const Arguments& a, const Common& common) {
     Print("{}\n", JsonText(object));
     return 0;
   }
-  results.emplace_back("accuracy", accuracy);
-  results.emplace_back("mean_log_probability", judgement.log_probability);
+  results.emplace_back("accuracy", Measure{accuracy, "of the rows"});
+  results.emplace_back("mean_log_probability", Measure{judgement.log_probability, "nats"});
   PrintResults(beside, results);
   if (!beside.quiet) PrintConfusion(judgement.confusion, file.classes);
   return 0;

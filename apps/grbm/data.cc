@@ -27,25 +27,26 @@ int Get(const std::string& name, const std::string& cache, const Common& common)
 void AddMissing(const DataInfo& info, const std::vector<std::string>& names, Results& results) {
   if (info.missing.empty()) return;
   const double sum = std::accumulate(info.missing.begin(), info.missing.end(), 0.0);
-  results.emplace_back("missing", sum / static_cast<double>(info.visible));
+  results.emplace_back("missing", Measure{sum / static_cast<double>(info.visible), "of the values"});
   for (std::size_t i = 0; !info.shape.known() && i < info.missing.size(); ++i) {
     const std::string name = names.empty() ? fmt::format("{}", i + 1) : names[i];
-    if (info.missing[i] > 0) results.emplace_back("missing_" + name, info.missing[i]);
+    if (info.missing[i] > 0) results.emplace_back("missing_" + name, Measure{info.missing[i], "of the rows"});
   }
 }
 
 int Info(const DataOptions& options, const Common& common) {
   const Dataset data = LoadDataset(options);
   const DataInfo info = Describe(data);
+  const std::string unit = data.is_8bit() && info.shape.known() ? "grey levels" : "in the data's units";
   Results results = {{"source", info.source},
                      {"rows", std::int64_t{info.rows}},
                      {"visible", std::int64_t{info.visible}},
                      {"image", SizesOf(info.shape)},
                      {"type", info.dtype},
-                     {"min", info.min},
-                     {"max", info.max},
-                     {"mean", info.mean},
-                     {"deviation", info.deviation},
+                     {"min", Measure{info.min, unit}},
+                     {"max", Measure{info.max, unit}},
+                     {"mean", Measure{info.mean, unit}},
+                     {"deviation", Measure{info.deviation, unit}},
                      {"constant_units", std::int64_t{info.constant_units}}};
   results.emplace_back("memory_bytes", info.bytes);
   AddMissing(info, data.names().columns, results);

@@ -26,9 +26,9 @@ struct Arguments {
 
 int Density(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".svg", ".pdf"});
-  const ModelFile file = OpenModel(a.model);
-  if (file.model.visible() != 2) {
-    throw ConfigError(fmt::format("{}: {} visible units: allowed are 2", a.model, file.model.visible()));
+  const ModelFile file = OpenModel(a.model, {}, {.labels = true});
+  if (file.model.gaussian_units() != 2) {
+    throw ConfigError(fmt::format("{}: {} visible units: allowed are 2", a.model, file.model.gaussian_units()));
   }
   const std::optional<Mixture> found = FindMixture(a.mixture);
   if (!found) throw ConfigError(fmt::format("--data {}: allowed are gmm-iso and gmm-aniso", a.mixture));
@@ -77,9 +77,9 @@ int Density(const Arguments& a, const Common& common) {
   PrintResults(common, {{"figure", a.out},
                         {"kl_data_model", Measure{kl, "nats"}},
                         {"kl_single_gaussian", Measure{kl_gaussian, "nats"}},
-                        {"share_mode_1", shares[0].value},
-                        {"share_mode_2", shares[1].value},
-                        {"share_mode_3", shares[2].value}});
+                        {"share_mode_1", Measure{shares[0].value, "of the samples"}},
+                        {"share_mode_2", Measure{shares[1].value, "of the samples"}},
+                        {"share_mode_3", Measure{shares[2].value, "of the samples"}}});
   return 0;
 }
 

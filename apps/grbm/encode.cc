@@ -1,5 +1,8 @@
 // grbm encode: the binary codes of data.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "grbm/core/npz.h"
@@ -16,6 +19,7 @@ struct Arguments {
   DataArguments data;
   Index count = 0;
   bool probabilities = false;
+  std::uint32_t first = 0;  // row's random numbers
   std::string out;
 };
 
@@ -31,7 +35,11 @@ int Encode(const Arguments& a, const Common& common) {
     for (const float x : p.values()) activity += double{x};
     WriteRows(a.out, p);
   } else {
-    const BitMatrix h = codes.Draw({rows.values, rows.conditions}, common.seed, pool);
+    if (rows.values.rows() > static_cast<Index>(std::numeric_limits<std::uint32_t>::max() - a.first)) {
+      throw ConfigError(fmt::format("--first-row {}: with {} rows, row numbers exceed 2^32: give a smaller one",
+                                    a.first, rows.values.rows()));
+    }
+    const BitMatrix h = codes.Draw({rows.values, rows.conditions, a.first}, common.seed, pool);
     std::string bytes(static_cast<std::size_t>(h.rows() * h.units()), '\0');
     for (Index r = 0; r < h.rows(); ++r) {
       for (Index j = 0; j < h.units(); ++j) {
@@ -52,7 +60,7 @@ int Encode(const Arguments& a, const Common& common) {
   PrintResults(Beside(common, a.out), {{"codes", a.out},
                                        {"rows", std::int64_t{rows.values.rows()}},
                                        {"hidden", std::int64_t{file.model.hidden()}},
-                                       {"mean_activity", activity / cells}});
+                                       {"mean_activity", Measure{activity / cells, "of the hidden units"}}});
   return 0;
 }
 
@@ -65,6 +73,11 @@ void AddEncode(Command app, Common& common, Action& action) {
   a->data.split = "train";
   AddData(command, a->data);
   AddNumber<Index>(command, "-n,--count", a->count, "How many rows, from the first on; 0: all", 0, 100'000'000);
+  AddNumber<std::uint32_t>(command, "--first-row", a->first,
+                           "The row number that the first row draws its bits by. Row r of another file with the same "
+                           "seed draws the same random numbers: go on counting there, or take another --seed",
+                           0, std::numeric_limits<std::uint32_t>::max())
+      .ShowDefault();
   command.AddFlag("--probabilities", a->probabilities, "Write p(h = 1 | v) as floats, not drawn bits");
   command.AddOption("-o,--out", a->out, "The array: rows × hidden, 0 and 1 (.npy; .csv, or - for standard output)")
       .Required();

@@ -26,13 +26,14 @@ int Info(const std::string& path, const Common& common) {
   double squares = 0;
   for (const float w : m.parameters().W.values()) squares += double{w} * double{w};
   const std::span<const float> variances = m.variance().first(static_cast<std::size_t>(m.gaussian_units()));
+  const std::string unit = file.standardization.identity() ? "units of the data" : "standardised units";
   Results results = {{"visible", std::int64_t{m.gaussian_units()}},
                      {"hidden", std::int64_t{m.hidden()}},
                      {"image", SizesOf(file.image_shape)},
-                     {"mean_variance", m.mean_variance()},
-                     {"smallest_variance", double{std::ranges::min(variances)}},
-                     {"largest_variance", double{std::ranges::max(variances)}},
-                     {"rms_weight", std::sqrt(squares / static_cast<double>(m.visible() * m.hidden()))},
+                     {"mean_variance", Measure{m.mean_variance(), "squared " + unit}},
+                     {"smallest_variance", Measure{double{std::ranges::min(variances)}, "squared " + unit}},
+                     {"largest_variance", Measure{double{std::ranges::max(variances)}, "squared " + unit}},
+                     {"rms_weight", Measure{std::sqrt(squares / static_cast<double>(m.visible() * m.hidden())), unit}},
                      {"standardized", !file.standardization.identity()}};
   if (!file.classes.empty()) results.emplace_back("classes", file.classes);
   if (m.conditions() > 0) results.emplace_back("conditions", std::int64_t{m.conditions()});

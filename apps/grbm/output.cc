@@ -131,18 +131,18 @@ std::string Ending(const std::string& path) {
   return ending;
 }
 
-void CheckOutput(const std::string& path, const std::vector<std::string>& allowed) {
-  CheckEnding(path, allowed);
+void CheckOutput(const std::string& path, const std::vector<std::string>& allowed, const char* option) {
+  CheckEnding(path, allowed, option);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (path != "-" && !folder.empty() && !IsFolder(folder.string())) {
-    throw IoError(fmt::format("-o {}: there is no folder {}: make it first", path, folder.string()));
+    throw IoError(fmt::format("{} {}: there is no folder {}: make it first", option, path, folder.string()));
   }
 }
 
-void CheckEnding(const std::string& path, const std::vector<std::string>& allowed) {
+void CheckEnding(const std::string& path, const std::vector<std::string>& allowed, const char* option) {
   if (std::ranges::find(allowed, Ending(path)) != allowed.end()) return;
   throw ConfigError(
-      fmt::format("-o {}: the ending says what to write: allowed are {}", path, fmt::join(allowed, ", ")));
+      fmt::format("{} {}: the ending says what to write: allowed are {}", option, path, fmt::join(allowed, ", ")));
 }
 
 void CheckImages(const std::string& path, const ModelFile& file) {
@@ -299,7 +299,8 @@ ModelFile ReadAnyModel(const std::string& path) {
 void CheckTaken(const ModelFile& file, const std::string& path, Taken taken) {
   if (file.model.conditions() > 0 && !taken.conditions) {
     throw ConfigError(fmt::format(
-        "{}: a model with conditions: sample, score, evaluate, encode and reconstruct take such, given them", path));
+        "{}: a model with conditions: sample, score, evaluate, encode, reconstruct and inpaint take such, given them",
+        path));
   }
   if (file.classes.empty() || taken.labels) return;
   throw ConfigError(fmt::format(

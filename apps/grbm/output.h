@@ -38,10 +38,10 @@ Common Beside(const Common& common, const std::string& out);
 
 // ".png" of "a/b.png", in lower case; of "-", standard output, ".csv".
 std::string Ending(const std::string& path);
-// Throws ConfigError unless the path ends in one of those.
-void CheckEnding(const std::string& path, const std::vector<std::string>& allowed);
+// Throws ConfigError unless the path ends in one of those. `option` opens the message.
+void CheckEnding(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
 // The same, and IoError unless its folder exists: before the work, not after it.
-void CheckOutput(const std::string& path, const std::vector<std::string>& allowed);
+void CheckOutput(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
 
 // Throws ConfigError where a picture is asked for and the model's rows are not images.
 void CheckImages(const std::string& path, const ModelFile& file);

@@ -10,6 +10,7 @@
 #include "grbm/data/options.h"
 #include "grbm/evaluate/codes.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/conditions.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
 #include "grbm/model/reach.h"
@@ -28,6 +29,11 @@ double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
   return sum / static_cast<double>(a.rows() * a.cols());
 }
 
+// A mean of squares, with its unit.
+Measure SquaredUnits(const ModelFile& file, double value) {
+  return {value, file.standardization.identity() ? "squared units of the data" : "squared standardised units"};
+}
+
 constexpr Index kShown = 32;  // rows
 
 struct Arguments {
@@ -35,6 +41,8 @@ struct Arguments {
   DataArguments data;
   std::string mask;
   Index count = kShown;
+  std::int64_t mean = 0;  // over how many draws; 0: one draw, as sampler.final says
+  std::string deviation;
   std::vector<std::string> assignments;
   std::string out;
 };
@@ -79,13 +87,13 @@ int Reconstruct(const Arguments& a, const Common& common) {
   WriteBack(file, originals, results, rows.names, a.out);
   PrintResults(Beside(common, a.out), {{"reconstructions", a.out},
                                        {"count", std::int64_t{data.rows()}},
-                                       {"mean_squared_error", MeanSquaredDifference(data, mean)}});
+                                       {"mean_squared_error", SquaredUnits(file, MeanSquaredDifference(data, mean))}});
   return 0;
 }
 
 // 1 where a unit is known. As rows of one image: a file with one row, or as many rows as the data.
 std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& path) {
-  const Index visible = file.model.visible();
+  const Index visible = file.model.gaussian_units();
   if (Ending(path) == ".png" || Ending(path) == ".jpg" || Ending(path) == ".jpeg") {
     const Image image = To8Bit(DecodeImage(ReadFile(path), path));
     const Index pixels = image.height * image.width;
@@ -107,9 +115,9 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
   options.source = path;
   options.split = "all";
   const Dataset mask = LoadDataset(options);
-  if (mask.visible() * mask.rows() != file.model.visible()) {
+  if (mask.visible() * mask.rows() != visible) {
     throw DataError(fmt::format("--mask {}: {} values, but the model has {} visible units: they must be as many", path,
-                                mask.visible() * mask.rows(), file.model.visible()));
+                                mask.visible() * mask.rows(), visible));
   }
   std::vector<std::uint8_t> known;
   const Matrix values = mask.ReadAll();
@@ -137,10 +145,43 @@ Matrix GapsAtMean(const ModelFile& file, Matrix rows, const std::string& source)
   return rows;
 }
 
+// What is filled in of rows in the model's units, and how far values lie from it where a mean is asked for. A class is
+// unknown, and drawn with the values; conditions are known.                                    [math.md (65), (68), (81)]
+Imputed FillIn(const Arguments& a, const ModelFile& file, DataRows rows, const BasicMatrix<std::uint8_t>& known,
+               std::uint64_t seed, ThreadPool& pool) {
+  const bool conditions = file.model.conditions() > 0;
+  const Model model = conditions ? WithConditionUnits(file.model) : file.model;
+  if (conditions) {
+    rows.values = WithConditions(rows.values, rows.conditions);
+    TakeShift(file.model, rows.values, pool);
+  }
+  if (!file.classes.empty()) rows.values = WithRoomForLabels(file.model, rows.values);
+  BasicMatrix<std::uint8_t> of_states(rows.values.rows(), rows.values.cols());
+  for (Index r = 0; r < of_states.rows(); ++r) {
+    std::ranges::fill(of_states.row(r), static_cast<std::uint8_t>(conditions ? 1 : 0));
+    std::ranges::copy(known.row(r), of_states.row(r).begin());
+  }
+  const SamplerOptions options = ShownSampler(file);
+  Imputed filled;
+  if (a.mean > 0) {
+    filled = InpaintMean(model, options, rows.values, of_states, a.mean, seed, pool);
+    filled.deviation = WithoutLabels(model, filled.deviation);
+  } else {
+    filled.mean = Inpaint(model, options, rows.values, of_states, seed, pool);
+  }
+  if (conditions) AddShift(file.model, filled.mean, pool);
+  filled.mean = WithoutLabels(model, filled.mean);
+  return filled;
+}
+
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
+  if (!a.deviation.empty()) {
+    CheckOutput(a.deviation, {".npy", ".csv"}, "--deviation");
+    if (a.mean == 0) throw ConfigError("--deviation: it is that of a mean: say by --mean over how many draws");
+  }
   ModelFile file = ReadAnyModel(a.model);
-  CheckTaken(file, a.model);
+  CheckTaken(file, a.model, {.labels = true, .conditions = true});
   const auto given = [&](std::string_view setting) {
     return std::ranges::any_of(a.assignments, [&](const std::string& text) { return text.starts_with(setting); });
   };
@@ -159,7 +200,8 @@ int RunInpaint(const Arguments& a, const Common& common) {
   WarnUnstable(file);
   const std::vector<std::uint8_t> mask = a.mask.empty() ? std::vector<std::uint8_t>() : ReadMask(file, a.mask);
   const Index count = a.count == 0 && !mask.empty() ? kShown : a.count;
-  auto [originals, conditions, names, labels] = ReadGiven(file, a.data, count, Gaps::kSample);
+  DataRows rows = ReadGiven(file, a.data, count, Gaps::kSample);
+  Matrix originals = rows.values;
   const BasicMatrix<std::uint8_t> known = KnownUnits(originals, mask);
   const std::int64_t gaps = std::ranges::count_if(originals.values(), [](float value) { return std::isnan(value); });
   if (mask.empty() && gaps == 0) {
@@ -168,21 +210,32 @@ int RunInpaint(const Arguments& a, const Common& common) {
   }
   const Matrix data = GapsAtMean(file, originals, a.data.source);
   ThreadPool pool(common.threads);
-  const Matrix filled = Inpaint(file.model, ShownSampler(file), data, known, common.seed, pool);
+  rows.values = data;
+  auto [filled, deviation] = FillIn(a, file, rows, known, common.seed, pool);
   Matrix results = filled;
   file.standardization.Invert(results);
+  if (!a.deviation.empty()) {
+    for (Index r = 0; r < deviation.rows() && !file.standardization.identity(); ++r) {
+      for (std::size_t i = 0; i < deviation.row(r).size(); ++i) {
+        deviation.row(r)[i] *= file.standardization.deviation[i];
+      }
+    }
+    CheckFinite(file, deviation, "deviations");
+    WriteRows(a.deviation, deviation, rows.names.columns);
+  }
   PutBack(originals, known, results);
   if (gaps > 0) {  // of which a picture shows the mean
     originals = data;
     file.standardization.Invert(originals);
   }
-  WriteBack(file, originals, results, names, a.out);
+  WriteBack(file, originals, results, rows.names, a.out);
   Results printed = {{"inpainted", a.out}, {"count", std::int64_t{data.rows()}}};
   if (!mask.empty()) printed.emplace_back("known_units", static_cast<std::int64_t>(std::ranges::count(mask, 1)));
   if (gaps > 0) printed.emplace_back("missing_values", gaps);
-  printed.emplace_back("final", FinalText(file));
+  printed.emplace_back("final", a.mean > 0 ? fmt::format("mean of {} draws", a.mean) : FinalText(file));
+  if (!a.deviation.empty()) printed.emplace_back("deviations", a.deviation);
   // Against the truth, where there is one.
-  if (gaps == 0) printed.emplace_back("mean_squared_error", MeanSquaredDifference(data, filled));
+  if (gaps == 0) printed.emplace_back("mean_squared_error", SquaredUnits(file, MeanSquaredDifference(data, filled)));
   PrintResults(Beside(common, a.out), printed);
   return 0;
 }
@@ -219,10 +272,20 @@ void AddInpaint(Command app, Common& common, Action& action) {
       "--mask", a->mask,
       "What is known: a picture (.png, .jpg), an array or a table of one row, as large as the model's; 0, "
       "or black, where to fill in. Without it, values that are missing are filled in");
+  AddNumber<std::int64_t>(command, "--mean", a->mean,
+                          "Fill in what is expected: the mean over so many draws of each row, one a step after the "
+                          "sampler's; 0: one draw, as sampler.final says",
+                          0, 100'000'000)
+      .ShowDefault();
+  command
+      .AddOption("--deviation", a->deviation,
+                 "With --mean: also how far values lie from it, their standard deviation given what is known (.npy, "
+                 ".csv)")
+      .SetTypeName("FILE");
   AddSet(command, a->assignments);
   command.SetFooter(
       "Example: grbm inpaint run/model.safetensors --data mnist --mask upper-half.npy -o filled.png\n"
-      "         grbm inpaint runs/table --data gaps.csv --split all -o filled.csv");
+      "         grbm inpaint runs/table --data gaps.csv --split all --mean 100 -o filled.csv --deviation sure.csv");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return RunInpaint(*a, common); }; });
 }
 

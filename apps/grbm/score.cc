@@ -8,10 +8,13 @@
 #include <cmath>
 #include <memory>
 
+#include "grbm/evaluate/likelihood.h"
 #include "grbm/evaluate/samples.h"
+#include "grbm/model/exact.h"
 #include "grbm/report/image.h"
 #include "numbers.h"
 #include "output.h"
+#include "progress.h"
 
 namespace grbm::app {
 
@@ -22,20 +25,41 @@ struct Arguments {
   DataArguments data;
   Index count = 0;
   std::string per_column;
+  bool anneal = false;
+  AisOptions annealing;
   std::string kind = "coupling";
   std::string out;
 };
 
+// log Z by annealing: an estimate.                                                              [math.md (34) to (38)]
+PartitionFunction Anneal(const Arguments& a, const VisibleLaw& law, const Matrix& rows, const Common& common,
+                         ThreadPool& pool) {
+  if (law.model.conditions() > 0) {
+    throw ConfigError("--anneal: with conditions every row has a log Z of its own: 'grbm evaluate' anneals for some");
+  }
+  AisOptions options = a.annealing;
+  options.seed = common.seed;
+  Bars bars(common.quiet || common.json);
+  return ComputePartition(law, rows, options, pool,
+                          [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });
+}
+
 int ScoreData(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".csv", ".npy"});
-  if (!a.per_column.empty()) CheckOutput(a.per_column, {".csv", ".npy"});
-  const ModelFile file = OpenModel(a.model, {}, {.conditions = true});
+  if (!a.per_column.empty()) CheckOutput(a.per_column, {".csv", ".npy"}, "--per-column");
+  const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
   const VisibleLaw law = file.law();
   const bool given = law.model.conditions() > 0;
-  const RowScores scores = given ? ScoreRowsGiven(law, file.standardization, rows.values, rows.conditions, pool)
-                                 : ScoreRows(law, file.standardization, rows.values, ExactLogPartition(law), pool);
+  std::optional<double> log_partition = given ? std::nullopt : ExactLogPartition(law);
+  std::optional<PartitionFunction> annealed;
+  const bool given_exactly = given && law.model.hidden() <= ExactModel::kMaxHidden;
+  if (a.anneal && !log_partition && !given_exactly) annealed = Anneal(a, law, rows.values, common, pool);
+  if (annealed) log_partition = annealed->log_partition.value;
+  RowScores scores = given ? ScoreRowsGiven(law, file.standardization, rows.values, rows.conditions, pool)
+                           : ScoreRows(law, file.standardization, rows.values, log_partition, pool);
+  if (annealed) scores.back().first = "log_likelihood_annealed";
   Matrix table(rows.values.rows(), static_cast<Index>(scores.size()));
   std::vector<std::string> names;
   for (std::size_t s = 0; s < scores.size(); ++s) {
@@ -57,6 +81,13 @@ int ScoreData(const Arguments& a, const Common& common) {
                      {"columns", names},
                      {"strangest_row", std::ranges::max_element(energies) - energies.begin()}};
   if (!a.per_column.empty()) results.emplace_back("per_column", a.per_column);
+  if (annealed) {
+    // All rows have the same error: log Z is one number.
+    results.emplace_back("log_partition", Measure{annealed->log_partition.value, "nats, annealed"});
+    results.emplace_back("log_partition_error", Measure{annealed->log_partition.error, "nats"});
+    results.emplace_back("log_partition_low", Measure{annealed->low(), "nats"});
+    results.emplace_back("log_partition_high", Measure{annealed->high(), "nats"});
+  }
   PrintResults(Beside(common, a.out), results);
   return 0;
 }
@@ -81,11 +112,11 @@ Image Picture(const Matrix& values) {
 
 int Couple(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv", ".png"});
-  const ModelFile file = OpenModel(a.model);
+  const ModelFile file = OpenModel(a.model, {}, {.labels = true});
   constexpr Index kMost = 4096;
-  if (file.model.visible() > kMost) {
+  if (file.model.gaussian_units() > kMost) {
     throw ConfigError(fmt::format("{}: {} visible units: couplings of at most {} are computed", a.model,
-                                  file.model.visible(), kMost));
+                                  file.model.gaussian_units(), kMost));
   }
   const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
@@ -115,7 +146,10 @@ int Couple(const Arguments& a, const Common& common) {
   Results results = {{"couplings", a.out}, {"kind", a.kind}, {"rows", std::int64_t{rows.values.rows()}}};
   if (first != second) {
     results.emplace_back("strongest_pair", fmt::format("{} and {}", name(first), name(second)));
-    results.emplace_back("strongest", exact(second, first));
+    results.emplace_back("strongest", Measure{exact(second, first), a.kind == "partial" ? "(a correlation)"
+                                                                    : file.standardization.identity()
+                                                                        ? "per squared unit of the data"
+                                                                        : "per squared standardised unit"});
   }
   PrintResults(Beside(common, a.out), results);
   return 0;
@@ -143,6 +177,15 @@ void AddScore(Command app, Common& common, Action& action) {
           "--per-column", a->per_column,
           "Also how far each value is from what the others of its row let expect, in standard deviations (.csv, .npy)")
       .SetTypeName("FILE");
+  command.AddFlag(
+      "--anneal", a->anneal,
+      "Also log p(v) where log Z is not known exactly: an estimate by annealed importance sampling, with its "
+      "error");
+  AddNumber<Index>(command, "--chains", a->annealing.chains, "Annealing: how many chains", 2, 10'000'000).ShowDefault();
+  AddNumber<std::int64_t>(command, "--temperatures", a->annealing.temperatures, "Annealing: in how many steps", 1,
+                          100'000'000)
+      .ShowDefault();
+  AddSeed(command, common.seed, "Seed of annealing");
   command.SetFooter("Example: grbm score runs/table --data table.csv -o scores.csv --per-column values.csv");
   command.SetCallback([=, &common, &action] { action = [=, &common] { return ScoreData(*a, common); }; });
 }

@@ -8,10 +8,10 @@
 #include "bindings.h"
 #include "compute.h"
 #include "grbm/core/error.h"
-#include "grbm/evaluate/codes.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/conditions.h"
 #include "grbm/model/reach.h"
+#include "grbm/model/visible_law.h"
 
 namespace grbm::python {
 
@@ -32,7 +32,7 @@ BasicMatrix<double> ClassLogs(const ModelFile& file, const FloatArray& X, int th
     CopyRows(view, rows);
     file.standardization.Apply(rows);
     CheckReach(file.model, rows, "X");
-    return Codes(file).ClassLogProbabilities(rows, pool);
+    return ClassesOf(file.law(), rows, pool);
   });
 }
 

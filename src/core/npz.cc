@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <limits>
 #include <new>
 #include <set>
 
@@ -26,8 +27,8 @@ TensorFile FileOf(std::string contents, const std::string& source) {
   return file;
 }
 
-void AppendMembers(TensorFile& file) {
-  const std::string_view archive = *file.storage.front();
+void AppendMembers(TensorFile& file, std::string_view archive, std::uint64_t large,
+                   const std::function<InflatedBytes()>& elsewhere) {
   std::set<std::string> names;
   std::uint64_t inflated = 0;
   for (const ZipMember& member : ListZip(archive, file.source)) {
@@ -35,7 +36,12 @@ void AppendMembers(TensorFile& file) {
     if (!member.name.ends_with(kExtension)) throw DataError(where + ": expected is an .npy array");
     if (!names.insert(member.name).second) throw DataError(where + ": the name is there twice");
     std::string_view content = member.data;
-    if (member.deflated) {
+    if (member.deflated && member.size >= large) {
+      const InflatedBytes bytes = elsewhere();
+      Inflate(member, kMaxInflated - inflated, file.source, bytes.take);
+      content = bytes.finish();
+      inflated += content.size();
+    } else if (member.deflated) {
       file.storage.push_back(
           std::make_shared<const std::string>(Inflate(member, kMaxInflated - inflated, file.source)));
       content = *file.storage.back();
@@ -43,6 +49,15 @@ void AppendMembers(TensorFile& file) {
     }
     CheckCrc(content, member, file.source);
     AppendNpy(file, member.name.substr(0, member.name.size() - kExtension.size()), content, where);
+  }
+}
+
+void AppendAll(TensorFile& file, std::string_view archive, std::uint64_t large,
+               const std::function<InflatedBytes()>& elsewhere) {
+  try {
+    AppendMembers(file, archive, large, elsewhere);
+  } catch (const std::bad_alloc&) {
+    throw DataError(file.source + ": its content does not fit into memory");
   }
 }
 
@@ -56,11 +71,16 @@ TensorFile ParseNpy(std::string contents, const std::string& source) {
 
 TensorFile ParseNpz(std::string contents, const std::string& source) {
   TensorFile file = FileOf(std::move(contents), source);
-  try {
-    AppendMembers(file);
-  } catch (const std::bad_alloc&) {
-    throw DataError(source + ": its content does not fit into memory");
-  }
+  const std::string_view archive = *file.storage.front();
+  AppendAll(file, archive, std::numeric_limits<std::uint64_t>::max(), {});
+  return file;
+}
+
+TensorFile ParseNpzAt(std::string_view archive, const std::string& source, std::uint64_t large,
+                      const std::function<InflatedBytes()>& inflated) {
+  TensorFile file;
+  file.source = source;
+  AppendAll(file, archive, large, inflated);
   return file;
 }
 

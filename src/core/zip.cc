@@ -25,6 +25,7 @@ constexpr std::uint16_t kDate = 1 << 5 | 1;  // 1 January 1980, the first that t
 constexpr std::uint32_t kZip64 = 0xffffffff;
 constexpr std::size_t kEndSize = 22;
 constexpr std::size_t kMaxComment = 65535;
+constexpr std::size_t kPiece = 1 << 20;  // bytes that are inflated at a time
 
 // Where the central directory lies.
 struct Directory {
@@ -162,7 +163,8 @@ std::vector<ZipMember> ListZip(std::string_view archive, const std::string& wher
   return members;
 }
 
-std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::string& where) {
+void Inflate(const ZipMember& member, std::uint64_t limit, const std::string& where,
+             const std::function<void(std::string_view piece)>& take) {
   const auto refuse = [&](const std::string& what) {
     throw DataError(fmt::format("{}: member {}: {}", where, Quoted(member.name), what));
   };
@@ -178,19 +180,16 @@ std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::str
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(member.data.data()));
   stream.avail_in = static_cast<uInt>(member.data.size());
 
-  // Grows as bytes come out, so that a claimed size alone costs nothing.
-  std::string content;
+  std::string piece(std::min<std::size_t>(kPiece, member.size), '\0');
   std::size_t size = 0;
   int status = Z_OK;
   while (status == Z_OK && size < member.size) {
-    if (size == content.size()) {
-      const std::size_t wanted = std::max<std::size_t>(65536, 2 * size);
-      content.resize(std::min<std::size_t>(wanted, member.size));
-    }
-    stream.next_out = reinterpret_cast<Bytef*>(content.data() + size);
-    stream.avail_out = static_cast<uInt>(content.size() - size);
+    const std::size_t room = std::min<std::size_t>(piece.size(), member.size - size);
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(room);
     status = inflate(&stream, Z_NO_FLUSH);
-    size = content.size() - stream.avail_out;
+    take(std::string_view(piece).substr(0, room - stream.avail_out));
+    size += room - stream.avail_out;
   }
   if (status == Z_OK) {  // all is there but the end mark: no room for a byte more
     Bytef more = 0;
@@ -202,6 +201,11 @@ std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::str
   if (status != Z_STREAM_END || stream.avail_in != 0 || size != member.size) {
     refuse(fmt::format("the compressed data are damaged after {} of {} bytes", size, member.size));
   }
+}
+
+std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::string& where) {
+  std::string content;  // grows as bytes come out, so that a claimed size alone costs nothing
+  Inflate(member, limit, where, [&](std::string_view piece) { content += piece; });
   return content;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +23,9 @@ struct ZipMember {
 std::vector<ZipMember> ListZip(std::string_view archive, const std::string& where);
 
 // The content of a deflated member: at most `limit` bytes, and memory only for what really comes
-// out. Throws DataError.
+// out. Throws DataError. The first hands it over piece by piece.
+void Inflate(const ZipMember& member, std::uint64_t limit, const std::string& where,
+             const std::function<void(std::string_view piece)>& take);
 std::string Inflate(const ZipMember& member, std::uint64_t limit, const std::string& where);
 void CheckCrc(std::string_view content, const ZipMember& member, const std::string& where);
 

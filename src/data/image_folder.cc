@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <system_error>
 #include <type_traits>
@@ -17,6 +18,7 @@
 #include "data/columns.h"
 #include "data/image.h"
 #include "data/mapped_file.h"
+#include "data/row_store.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 
@@ -29,6 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPartition = "list_eval_partition.txt";
 constexpr std::array<std::string_view, 3> kSplits = {"train", "valid", "test"};  // 0, 1, 2 in the file
 constexpr Index kBlock = 1024;                                                   // images between calls of progress
+constexpr Index kMostValues = Index{1} << 24;  // of such a block, unless one image has more
 
 std::string Extension(const fs::path& path) {
   std::string extension = path.extension().string();
@@ -113,23 +116,28 @@ class FolderReader {
   const ImageShape& shape() const { return shape_; }
   bool first_is_16bit() const { return first_.is_16bit(); }
 
-  // All images into `values`, one after the other. False where one has more bits than a Value.
+  // All images, one after the other. Nothing where one has more bits than a Value.
   template <typename Value>
-  bool Read(std::span<Value> values) {
+  std::optional<Dataset::Storage> Read() {
     const auto count = static_cast<Index>(names_.size());
+    RowStore store(shape_.size(), std::is_same_v<Value, std::uint8_t>);
+    store.Expect(count);
     std::atomic<bool> fits = true;
-    const auto place = [&](const DecodedImage& image, Index i) {
-      if (!CopyInto(image, i, values.data() + shape_.size() * i)) fits = false;
-    };
-    place(first_, 0);
-    for (Index done = 1; done < count && fits;) {
-      if (progress_) progress_(done, count);
-      const Index block = std::min(kBlock, count - done);
-      pool_.ParallelFor(block, [&](Index i) { place(Decode(done + i), done + i); });
+    std::vector<Value> values;
+    for (Index done = 0; done < count && fits;) {
+      if (progress_ && done > 0) progress_(done, count);
+      const Index block = std::min(std::clamp<Index>(kMostValues / shape_.size(), 1, kBlock), count - done);
+      values.resize(ToSize(block * shape_.size()));
+      pool_.ParallelFor(block, [&](Index i) {
+        const DecodedImage image = done + i == 0 ? first_ : Decode(done + i);
+        if (!CopyInto(image, done + i, values.data() + shape_.size() * i)) fits = false;
+      });
+      if (fits) store.Append(std::span<const Value>(values));
       done += block;
     }
-    if (progress_ && fits) progress_(count, count);
-    return fits;
+    if (!fits) return {};
+    if (progress_) progress_(count, count);
+    return store.Finish(shape_, folder_);
   }
 
  private:
@@ -276,20 +284,15 @@ Dataset LoadImages(const std::string& folder, const std::vector<std::string>& na
                    ThreadPool& pool, const LoadProgress& progress) {
   GRBM_CHECK(!names.empty());
   FolderReader reader(folder, names, crop, resize, pool, progress);
-  const Index visible = reader.shape().size();
-  const Index count = static_cast<Index>(names.size());
   Dataset::Names classes;
   std::vector<int> labels = ClassLabels(names, classes.labels);
-  if (!reader.first_is_16bit()) {
-    std::vector<std::uint8_t> values(static_cast<std::size_t>(visible * count));
-    if (reader.Read<std::uint8_t>(values)) {
-      return Dataset(std::move(values), visible, reader.shape(), folder, std::move(labels))
-          .WithNames(std::move(classes));
-    }
+  std::optional<Dataset::Storage> storage;
+  if (!reader.first_is_16bit()) storage = reader.Read<std::uint8_t>();
+  if (!storage) {
+    storage = reader.Read<float>();
+    storage->is_16bit = true;
   }
-  Matrix values(count, visible);
-  reader.Read<float>(values.values());
-  return Dataset(std::move(values), reader.shape(), folder, std::move(labels), true).WithNames(std::move(classes));
+  return Dataset(*std::move(storage), std::move(labels)).WithNames(std::move(classes));
 }
 
 Dataset TransformImages(const Dataset& data, Index crop, Index resize, ThreadPool& pool) {
@@ -298,13 +301,19 @@ Dataset TransformImages(const Dataset& data, Index crop, Index resize, ThreadPoo
                                   resize, data.source(), data.is_8bit() ? "no images" : "floats"));
   }
   const ImageShape shape = TransformedShape(data.shape(), crop, resize, data.source());
-  std::vector<std::uint8_t> values(static_cast<std::size_t>(shape.size() * data.rows()));
-  pool.ParallelFor(data.rows(), [&](Index i) {
-    TransformImage(static_cast<const std::uint8_t*>(data.row(i)), data.shape(), crop, resize,
-                   values.data() + shape.size() * i);
+  RowStore store(shape.size(), true);
+  store.Expect(data.rows());
+  std::vector<std::uint8_t> values;
+  ForRowBlocks(data.rows(), shape.size(), [&](Index first, Index count) {
+    values.resize(ToSize(count * shape.size()));
+    pool.ParallelFor(count, [&](Index i) {
+      TransformImage(static_cast<const std::uint8_t*>(data.row(first + i)), data.shape(), crop, resize,
+                     values.data() + shape.size() * i);
+    });
+    store.Append(std::span<const std::uint8_t>(values));
   });
   const std::span<const int> labels = data.labels();
-  return {std::move(values), shape.size(), shape, data.source(), {labels.begin(), labels.end()}};
+  return Dataset(store.Finish(shape, data.source()), {labels.begin(), labels.end()});
 }
 
 }  // namespace grbm

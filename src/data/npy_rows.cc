@@ -12,6 +12,7 @@
 #include "core/npy.h"
 #include "data/column_steps.h"
 #include "data/idx.h"
+#include "data/mapped_file.h"
 #include "data/row_store.h"
 #include "grbm/core/error.h"
 #include "grbm/core/npz.h"
@@ -117,9 +118,40 @@ Dataset ReadNpyRows(const FileBytes& file, const std::string& path, bool gaps) {
   return Rows(array, array.tensors.front(), std::move(owner), path, {}, gaps);
 }
 
+namespace {
+
+// An archive's arrays, where they lie: in the file, which is mapped, in memory or, inflated and large, in files of no name.
+struct Archive {
+  FileBytes file;
+  std::vector<Dataset::Storage> inflated;
+  TensorFile arrays;
+};
+
+std::shared_ptr<const Archive> OpenArchive(const std::string& path) {
+  const auto archive = std::make_shared<Archive>();
+  archive->file = MapFile(path);
+  const auto elsewhere = [&]() -> InflatedBytes {
+    const auto store = std::make_shared<RowStore>(1, true);  // bytes
+    const auto take = [store](std::string_view piece) {
+      store->Append(std::span(reinterpret_cast<const std::uint8_t*>(piece.data()), piece.size()));
+    };
+    const auto finish = [store, &archive, path] {
+      archive->inflated.push_back(store->Finish({}, path));
+      const Dataset::Storage& bytes = archive->inflated.back();
+      return std::string_view(static_cast<const char*>(bytes.values), ToSize(bytes.rows));
+    };
+    return {take, finish};
+  };
+  archive->arrays = ParseNpzAt(archive->file.bytes, path, RowsInMemory(), elsewhere);
+  return archive;
+}
+
+}  // namespace
+
 Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options) {
   const std::string& key = options.key;
-  const auto archive = std::make_shared<const TensorFile>(ReadNpz(path));
+  const auto opened = OpenArchive(path);
+  const auto* const archive = &opened->arrays;
   std::vector<std::string> arrays;
   std::vector<std::string> of_rows;
   for (const Tensor& tensor : archive->tensors) {
@@ -141,7 +173,7 @@ Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options) {
   if (!options.label.empty()) labels = Labels(*archive, find(options.label, "label"), path);
   std::vector<double> weights;
   if (!options.weight.empty()) weights = Weights(*archive, find(options.weight, "weight"), path);
-  return Rows(*archive, tensor, archive, path, std::move(labels), options.gaps).WithWeights(std::move(weights));
+  return Rows(*archive, tensor, opened, path, std::move(labels), options.gaps).WithWeights(std::move(weights));
 }
 
 }  // namespace grbm

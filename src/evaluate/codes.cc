@@ -1,10 +1,9 @@
 #include "grbm/evaluate/codes.h"
 
-#include <cmath>
-
 #include "grbm/model/conditions.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
+#include "grbm/model/visible_law.h"
 
 namespace grbm {
 
@@ -20,33 +19,16 @@ Matrix Codes::States(const GivenRows& rows, ThreadPool& pool) const {
   return states;
 }
 
-BasicMatrix<double> Codes::ClassLogProbabilities(ConstMatrix values, ThreadPool& pool) const {
-  const VisibleLaw law = file_.law();
-  return LabelLogProbabilities(law.model, values, pool, law.temperature);
-}
-
 Matrix Codes::Probabilities(const GivenRows& rows, ThreadPool& pool) const {
   if (file_.model.conditions() > 0) return HiddenProbabilities(states_, States(rows, pool), pool, temperature_);
-  if (file_.classes.empty()) return HiddenProbabilities(states_, rows.values, pool, temperature_);
-  const BasicMatrix<double> logs = ClassLogProbabilities(rows.values, pool);
-  Matrix states = WithRoomForLabels(states_, rows.values);
-  Matrix mean(states.rows(), states_.hidden());
-  for (Index k = 0; k < logs.cols(); ++k) {
-    for (Index r = 0; r < states.rows(); ++r) SetLabel(states_, states.row(r), k);
-    const Matrix p = HiddenProbabilities(states_, states, pool, temperature_);
-    for (Index r = 0; r < mean.rows(); ++r) {
-      const auto share = static_cast<float>(std::exp(logs(r, k)));
-      for (Index j = 0; j < mean.cols(); ++j) mean(r, j) += share * p(r, j);
-    }
-  }
-  return mean;
+  return ExpectedHidden(states_, ClassesOf(file_.law(), rows.values, pool), rows.values, pool, temperature_);
 }
 
 BitMatrix Codes::Draw(const GivenRows& rows, std::uint64_t seed, ThreadPool& pool) const {
   const DrawPlace place{Stream(seed, Purpose::kHidden), 0, rows.first};
   if (file_.model.conditions() > 0) return SampleHidden(states_, States(rows, pool), place, pool, temperature_);
   if (file_.classes.empty()) return SampleHidden(states_, rows.values, place, pool, temperature_);
-  const BasicMatrix<double> logs = ClassLogProbabilities(rows.values, pool);
+  const BasicMatrix<double> logs = ClassesOf(file_.law(), rows.values, pool);
   Matrix states = WithRoomForLabels(states_, rows.values);
   const Stream stream(seed, Purpose::kLabel);
   for (Index r = 0; r < states.rows(); ++r) {

@@ -268,7 +268,8 @@ class SearchPage {
     return places;
   }
 
-  // A point for each run that has the score. x: one for each trial, or nothing: seconds of training.
+  // A point for each run that has the score, so that a score has a panel for every x or for none. places: where trials lie on
+  // x, above 0 if that is logarithmic (Places), or nothing: seconds of training.
   std::optional<ScatterPanel> Scatter(const std::vector<TrialState>& states, const std::string& name, Axis x,
                                       const std::vector<double>& places) const {
     ScatterPanel panel;
@@ -282,7 +283,7 @@ class SearchPage {
         one.results = {result};
         const double y = SummarizeSeeds(one, name, greatest_).mean;
         const double place = places.empty() ? (result ? result->seconds : 0) : places[k];
-        if (!std::isfinite(y) || (x.log && place <= 0)) continue;
+        if (!std::isfinite(y)) continue;
         points.emplace_back(place, y);
         log = log && y > 0;
         low = std::min(low, y);

@@ -97,8 +97,9 @@ class OwnData(ProgramTest):
 
     def test_rows_that_do_not_fit_into_memory_lie_in_a_file(self):
         values, _ = table()
-        paths = [self.csv(), self.folder / "X.npy"]  # floats of 64 bits
+        paths = [self.csv(), self.folder / "X.npy", self.folder / "X.npz"]  # floats of 64 bits; an archive that must be inflated
         numpy.save(paths[1], values)
+        numpy.savez_compressed(paths[2], X=values.astype(numpy.float32))
         try:
             import h5py
             with h5py.File(self.folder / "a.h5", "w") as file:
@@ -120,6 +121,17 @@ class OwnData(ProgramTest):
             self.assertEqual(list(room.iterdir()), [])
             self.refuse(74, "/nowhere/grbm-rows-.*set TMPDIR to a folder with room", "data", "info", path,
                         env=none | {"TMPDIR": "/nowhere"})
+        photos = self.folder / "photos"
+        photos.mkdir()
+        for k in range(5):
+            Image.fromarray(numpy.random.default_rng(k).integers(0, 256, (6, 6), numpy.uint8)).save(photos / f"{k}.png")
+        models = []
+        for name, env in [("memory", None), ("file", none | {"TMPDIR": str(room)})]:
+            out = self.folder / f"photos-{name}"
+            self.succeed("train", photos, *QUICK, "--set", "data.crop=4", "--out", out, "--quiet", env=env)
+            models.append((out / "model.safetensors").read_bytes())
+        self.assertEqual(models[0], models[1])
+        self.refuse(74, "/nowhere/grbm-rows-", "data", "info", photos, env=none | {"TMPDIR": "/nowhere"})
         self.refuse(64, "GRBM_ROWS_IN_MEMORY = 8G: allowed is a whole number of bytes", "data", "info", paths[0],
                     env=os.environ | {"GRBM_ROWS_IN_MEMORY": "8G"})
 

@@ -2,6 +2,8 @@
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 
@@ -18,6 +20,15 @@ TensorFile ReadNpz(const std::string& path);
 // The same from memory; `source` stands for the path.
 TensorFile ParseNpy(std::string contents, const std::string& source);
 TensorFile ParseNpz(std::string contents, const std::string& source);
+// The same of an archive that is elsewhere, such as a mapped file, and must outlive the result: tensors that are stored
+// refer to it. What is deflated is handed over to `inflated` piece by piece, from a size of `large` bytes on, and looked at
+// where that then says it is.
+struct InflatedBytes {
+  std::function<void(std::string_view piece)> take;
+  std::function<std::string_view()> finish;
+};
+TensorFile ParseNpzAt(std::string_view archive, const std::string& source, std::uint64_t large,
+                      const std::function<InflatedBytes()>& inflated);
 
 // Written atomically, uncompressed, without dates: the same arrays give the same bytes. Throws
 // DataError for element types that NumPy lacks and archives of 4 GiB and more.

@@ -29,9 +29,6 @@ class Codes {
   Matrix Decode(ConstBitView h, ConstMatrix conditions, ThreadPool& pool) const;
   Matrix Decode(ConstMatrix p, ConstMatrix conditions, ThreadPool& pool) const;
 
-  // log p(y | v) of all classes, of the law that the model was trained by: rows × classes.              [math.md (72)]
-  BasicMatrix<double> ClassLogProbabilities(ConstMatrix values, ThreadPool& pool) const;
-
  private:
   // (v - A u, u), states of states_.
   Matrix States(const GivenRows& rows, ThreadPool& pool) const;
