@@ -69,6 +69,7 @@ bool AllFinite(std::span<const float> values) {
   float sums[kSums] = {};
   std::size_t i = 0;
   for (; i + kSums <= values.size(); i += kSums) {
+#pragma GCC unroll 16
     for (std::size_t k = 0; k < kSums; ++k) sums[k] += values[i + k] - values[i + k];
   }
   for (; i < values.size(); ++i) sums[0] += values[i] - values[i];

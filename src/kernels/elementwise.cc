@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/highway.h>
 
+#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -50,16 +51,27 @@ void MoveVisible(const DrawPlace& draw, const VisibleMove& move, ConstPanelView 
   const VectorStream stream(draw.stream, draw.step);
   const Index panels = GroupPanels(v.cols(), tile);
   const Index units = std::min(Stream::kTile, v.cols() - tile * Stream::kTile);
+  // Of few units, those of several rows fill a vector. Past a row's last unit lie those of others, which no noise lets in.
+  const int log_width = std::bit_width(static_cast<std::uint32_t>(units - 1));
+  const Index together = std::max<Index>(1, Index{kLanes} >> log_width);
   alignas(64) float xi[Stream::kTile] = {};
   for (Index row = rows.first; row < rows.first + rows.count; ++row) {
-    NormalTile(stream, draw.first_chain + static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(tile), units, xi);
+    const std::uint32_t chain = draw.first_chain + static_cast<std::uint32_t>(row);
+    const Index place = (row - rows.first) % together;
+    if (together == 1) {
+      NormalTile(stream, chain, static_cast<std::uint32_t>(tile), units, xi);
+    } else if (place == 0) {
+      hn::Store(FewNormals(stream, chain, static_cast<std::uint32_t>(tile), log_width), f, xi);
+    }
+    const float* const normals = xi + (place << log_width);
     for (Index p = 0; p < panels; ++p) {
       const Index panel = tile * kGroupPanels + p;
       for (std::size_t i = 0; i < kPanel; i += kLanes) {
-        const auto load = [&](const float* line) HWY_ATTR { return hn::Load(f, line + i); };
+        const auto load = [&](const float* line) HWY_ATTR { return hn::LoadU(f, line + i); };
         const VF mean = hn::Add(load(move.mu.panel(panel)), load(product.line(panel, row)));
         const VF kept = hn::MulAdd(load(move.keep.panel(panel)), hn::Sub(load(v.line(panel, row)), mean), mean);
-        hn::Store(hn::MulAdd(load(move.noise.panel(panel)), load(xi + p * kPanel), kept), f, to.line(panel, row) + i);
+        hn::Store(hn::MulAdd(load(move.noise.panel(panel)), load(normals + p * kPanel), kept), f,
+                  to.line(panel, row) + i);
       }
     }
   }
@@ -79,7 +91,9 @@ double SumSoftplus(std::span<const float> x) {
     for (; i + hn::Lanes(f64) <= end; i += hn::Lanes(f64)) {
       const VD value = hn::PromoteTo(f64, hn::LoadU(hn::Rebind<float, F64>(), x.data() + i));
       positive = hn::Add(positive, hn::Max(value, hn::Zero(f64)));
-      factors = hn::MulAdd(factors, ExpMinus(hn::Abs(value)), factors);
+      VD e[] = {hn::Abs(value)};
+      ExpMinus(e);
+      factors = hn::MulAdd(factors, e[0], factors);
     }
     for (; i < end; ++i) {
       sum += std::max(double{x[i]}, 0.0);
@@ -119,10 +133,34 @@ void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offse
   });
 }
 
+void SumSlopes(ConstPanelView p, Index panel, float* out) {
+  const F32 f;
+  for (std::size_t i = 0; i < kPanel; i += kLanes) {
+    VF sum = hn::Zero(f);
+    for (Index r = 0; r < p.rows(); ++r) {
+      const VF value = hn::Load(f, p.line(panel, r) + i);
+      sum = hn::Add(sum, hn::Mul(value, hn::Sub(hn::Set(f, 1.0f), value)));
+    }
+    hn::StoreU(sum, f, out + i);
+  }
+}
+
 void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
   AddColumnSums<1>(a.rows(), {out}, [&](Index r, std::size_t i, VD* sums) HWY_ATTR {
     sums[0] = hn::MulAdd(Doubles(a.line(panel, r) + i), Doubles(b.line(panel, r) + i), sums[0]);
   });
+}
+
+void AddDifference(float times, ConstPanelView a, ConstPanelView b, Index panel, PanelView out, Sums sums) {
+  const F32 f;
+  const VF factor = hn::Set(f, times);
+  const float* const from_a = a.line(panel, 0);
+  const float* const from_b = b.line(panel, 0);
+  float* const to = out.line(panel, 0);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(out.rows() * kPanel); i += kLanes) {
+    const VF difference = hn::Sub(hn::Mul(factor, hn::Load(f, from_a + i)), hn::Load(f, from_b + i));
+    hn::Store(sums == Sums::kAdd ? hn::Add(hn::Load(f, to + i), difference) : difference, f, to + i);
+  }
 }
 
 void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
@@ -237,14 +275,15 @@ void StepSgd(const SgdStep& step, std::span<const float> parameters, std::span<f
 void StepAdam(const AdamStep& step, std::span<const float> parameters, std::span<float> first, std::span<float> second,
               std::span<float> gradient) {
   const auto set = [](double x) HWY_ATTR { return hn::Set(F64(), x); };
+  const auto corrected = [&](VD x, double by) HWY_ATTR { return by == 1 ? x : hn::Div(x, set(by)); };
   const VD keep1 = set(step.beta1), take1 = set(1 - step.beta1), keep2 = set(step.beta2), take2 = set(1 - step.beta2);
   for (std::size_t i = 0; i < gradient.size(); i += hn::Lanes(F64())) {
     const Lanes lanes{i, gradient.size()};
     const VD g = hn::Mul(set(step.scale), Wide(lanes.Load(gradient)));
     const auto m = Narrow(hn::Add(hn::Mul(keep1, Wide(lanes.Load(first))), hn::Mul(take1, g)));
     const auto s = Narrow(hn::Add(hn::Mul(keep2, Wide(lanes.Load(second))), hn::Mul(hn::Mul(take2, g), g)));
-    const VD length = hn::Add(hn::Sqrt(hn::Div(Wide(s), set(step.correction2))), set(step.epsilon));
-    const VD direction = hn::Div(hn::Div(Wide(m), set(step.correction1)), length);
+    const VD length = hn::Add(hn::Sqrt(corrected(Wide(s), step.correction2)), set(step.epsilon));
+    const VD direction = hn::Div(corrected(Wide(m), step.correction1), length);
     lanes.Store(m, first);
     lanes.Store(s, second);
     lanes.Store(Stepped(lanes.Load(parameters), step.decay, step.rate, direction), gradient);
@@ -263,7 +302,9 @@ HWY_EXPORT(MoveVisible);
 HWY_EXPORT(SumSoftplus);
 HWY_EXPORT(AddColumns);
 HWY_EXPORT(AddMoments);
+HWY_EXPORT(SumSlopes);
 HWY_EXPORT(AddProducts);
+HWY_EXPORT(AddDifference);
 HWY_EXPORT(AddVisibleSums);
 HWY_EXPORT(SumOfSquares);
 HWY_EXPORT(StepSgd);
@@ -284,8 +325,12 @@ void AddColumns(ConstPanelView x, Index panel, double* out) { HWY_DYNAMIC_DISPAT
 void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square) {
   HWY_DYNAMIC_DISPATCH(AddMoments)(v, mu, panel, offset, square);
 }
+void SumSlopes(ConstPanelView p, Index panel, float* out) { HWY_DYNAMIC_DISPATCH(SumSlopes)(p, panel, out); }
 void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out) {
   HWY_DYNAMIC_DISPATCH(AddProducts)(a, b, panel, out);
+}
+void AddDifference(float times, ConstPanelView a, ConstPanelView b, Index panel, PanelView out, Sums sums) {
+  HWY_DYNAMIC_DISPATCH(AddDifference)(times, a, b, panel, out, sums);
 }
 void AddVisibleSums(const VisiblePair& pair, const VisibleWeights& weights, Index tile, Rows rows, VisibleSums* sums) {
   HWY_DYNAMIC_DISPATCH(AddVisibleSums)(pair, weights, tile, rows, sums);

@@ -83,6 +83,9 @@ void AccumulateOuter(ConstBitView h_transposed, ConstPanelView v, Index panel, R
 void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel, Rows units, PanelView sum,
                                 Sums sums = Sums::kAdd);
 
+// out += times · a - b, or out = it, of one panel; a and out may be the same. No multiplication is joined to an addition.
+void AddDifference(float times, ConstPanelView a, ConstPanelView b, Index panel, PanelView out, Sums sums);
+
 // out = start + left · right, for matrices in rows: what is off the hot path. Each row of `right` is multiplied by its
 // factor where there are factors.
 class RightFactor {
@@ -95,8 +98,9 @@ class RightFactor {
   PanelRow start_;
 };
 
-// The bits of one group of units, with rows and units exchanged.
-void TransposeBits(ConstBitView h, Index group, BitView transposed);
+// The bits of one group of units, with rows and units exchanged. How many rows have a unit on is added to its element of
+// `on`, where that is wanted.
+void TransposeBits(ConstBitView h, Index group, BitView transposed, std::span<double> on = {});
 
 // --- random numbers
 
@@ -122,6 +126,8 @@ double SumOfSquares(std::span<const float> x);  // the same bits on every target
 // Of one panel, added to out[0] ... out[15]: Σ x, and Σ (v - μ) and Σ (v - μ)².
 void AddColumns(ConstPanelView x, Index panel, double* out);
 void AddMoments(ConstPanelView v, const PanelRow& mu, Index panel, double* offset, double* square);
+// out[0] ... out[15] = Σ p (1 - p) of one panel, in float. No multiplication is joined to an addition.
+void SumSlopes(ConstPanelView p, Index panel, float* out);
 // out[k] += Σ_rows a b for column k of a panel.
 void AddProducts(ConstPanelView a, ConstPanelView b, Index panel, double* out);
 

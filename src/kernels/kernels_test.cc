@@ -256,6 +256,38 @@ TEST_P(Kernels, OuterProductsReplaceWhatWasThere) {
   EXPECT_EQ(run(W_transposed, Sums::kReplace), run(Panels(hidden, visible), Sums::kAdd));
 }
 
+// To the bit: two roundings on every target.
+TEST_P(Kernels, DifferencesAndSlopesAreThoseOfALoop) {
+  const Panels a = Packed(RandomVisible(rows, visible, 15));
+  const Panels p_panels = Packed(p);
+  Panels sum = v_panels;
+  Panels replaced(rows, visible);
+  for (Index panel = 0; panel < PanelCount(visible); ++panel) {
+    AddDifference(20.0f, a, v_panels, panel, sum, Sums::kAdd);
+    AddDifference(20.0f, a, v_panels, panel, replaced, Sums::kReplace);
+  }
+  for (Index r = 0; r < rows; ++r) {
+    for (Index i = 0; i < visible; ++i) {
+      const float times = 20.0f * a.view()(r, i);
+      const float difference = times - v(r, i);
+      ASSERT_EQ(replaced.view()(r, i), difference);
+      ASSERT_EQ(sum.view()(r, i), v(r, i) + difference);
+    }
+  }
+  for (Index panel = 0; panel < PanelCount(hidden); ++panel) {
+    float slopes[kPanel];
+    SumSlopes(p_panels, panel, slopes);
+    for (Index j = panel * kPanel; j < std::min(hidden, (panel + 1) * kPanel); ++j) {
+      float expected = 0;
+      for (Index r = 0; r < rows; ++r) {
+        const float term = p(r, j) * (1 - p(r, j));
+        expected += term;
+      }
+      ASSERT_EQ(slopes[j % kPanel], expected);
+    }
+  }
+}
+
 TEST_P(Kernels, PanelsComeBackTransposedAndMultiplied) {
   Matrix back(visible, hidden);
   std::vector<float> factors(16);
@@ -273,10 +305,15 @@ TEST_P(Kernels, PanelsComeBackTransposedAndMultiplied) {
 
 TEST_P(Kernels, TransposedBitsAreTheBits) {
   BitMatrix transposed = RandomHidden(hidden, rows, 10);
-  ForGroups([&](Index g) { TransposeBits(h, g, transposed); });
+  std::vector<double> on(static_cast<std::size_t>(hidden), 0.5);
+  ForGroups([&](Index g) { TransposeBits(h, g, transposed, on); });
   for (Index r = 0; r < rows; ++r) {
-    for (Index j = 0; j < hidden; ++j) ASSERT_EQ(transposed.Get(j, r), h.Get(r, j));
+    for (Index j = 0; j < hidden; ++j) {
+      ASSERT_EQ(transposed.Get(j, r), h.Get(r, j));
+      on[static_cast<std::size_t>(j)] -= h.Get(r, j) ? 1 : 0;
+    }
   }
+  EXPECT_EQ(on, std::vector<double>(on.size(), 0.5)) << "how many rows have each on";
   for (Index j = 0; j < hidden; ++j) {
     EXPECT_EQ(transposed.view().word(j, transposed.view().groups() - 1) >> 1 >> ((rows - 1) % 64), 0u)
         << "past the end";
@@ -290,6 +327,8 @@ TEST_P(Kernels, ARowDependsOnNoOther) {
     Panels logits(rows, hidden);
     Panels product(rows, visible);
     Panels marginal(rows, visible);
+    Panels moved(rows, visible);
+    const PanelRow ones(visible, 1.0f);
     BitMatrix bits(rows, hidden);
     HiddenResult result;
     result.logits = logits;
@@ -300,17 +339,20 @@ TEST_P(Kernels, ARowDependsOnNoOther) {
       ForTiles([&](Index t) {
         HiddenProduct(h, W_transposed, t, range, product);
         ProbabilityProduct(p_panels, W_transposed, t, range, marginal);
+        MoveVisible(draw, {ones, ones, ones}, v_panels, product, t, range, moved);
       });
     }
     Matrix all_logits(rows, hidden);
     Matrix products(rows, visible);
     Matrix marginals(rows, visible);
+    Matrix moves(rows, visible);
     for (Index panel = 0; panel < logits.view().panels(); ++panel) Unpack(logits, panel, all_logits);
     for (Index panel = 0; panel < product.view().panels(); ++panel) {
       Unpack(product, panel, products);
       Unpack(marginal, panel, marginals);
+      Unpack(moved, panel, moves);
     }
-    return std::make_tuple(all_logits, products, marginals, bits);
+    return std::make_tuple(all_logits, products, marginals, moves, bits);
   };
   const Index some = std::min<Index>(rows / 3, 5);  // few enough for a kernel of their own
   EXPECT_TRUE(run({all()}) == run({{0, some}, {some, rows - some}}));

@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "kernels/kernels.h"
 
@@ -32,16 +33,25 @@ void Transpose4(const float* from, Index stride, const Out& out) {
   put(2, high(row(0), row(1)), high(row(2), row(3)));
 }
 
-// to = fromᵀ, with each row multiplied by its factor where there are factors.
+// to = fromᵀ, with each row multiplied by its factor where there are factors. In blocks of 16 × 16, whose lines are read
+// and written whole: rows whose lengths are powers of two fall into the same few places of a cache.
 void Transpose(ConstMatrix from, std::span<const float> factors, MutableMatrix to) {
+  constexpr Index kBlock = 16;
   const auto factor = [&](Index r) { return factors.empty() ? 1.0f : factors[static_cast<std::size_t>(r)]; };
-  const Index whole_rows = from.rows() / 4 * 4;
-  const Index whole_cols = from.cols() / 4 * 4;
-  for (Index r = 0; r < whole_rows; r += 4) {
-    for (Index c = 0; c < whole_cols; c += 4) {
-      Transpose4(&from(r, c), from.stride(), [&](Index k, auto numbers) {
-        hn::StoreU(hn::Mul(numbers, hn::Set(F4(), factor(c + k))), F4(), &to(c + k, r));
-      });
+  const Index whole_rows = from.rows() / kBlock * kBlock;
+  const Index whole_cols = from.cols() / kBlock * kBlock;
+  float block[kBlock * kBlock];
+  for (Index first_row = 0; first_row < whole_rows; first_row += kBlock) {
+    for (Index first_col = 0; first_col < whole_cols; first_col += kBlock) {
+      for (Index r = 0; r < kBlock; ++r) std::copy_n(&from(first_row + r, first_col), kBlock, block + r * kBlock);
+      for (Index c = 0; c < kBlock; c += 4) {
+        for (Index r = 0; r < kBlock; r += 4) {
+          Transpose4(block + r * kBlock + c, kBlock, [&](Index k, auto numbers) {
+            const Index col = first_col + c + k;
+            hn::StoreU(hn::Mul(numbers, hn::Set(F4(), factor(col))), F4(), &to(col, first_row + r));
+          });
+        }
+      }
     }
   }
   for (Index r = 0; r < from.rows(); ++r) {
@@ -88,7 +98,7 @@ void Unpack(ConstPanelView from, Index panel, MutableMatrix to) {
   for (Index r = 0; r < to.rows(); ++r) std::copy_n(from.line(panel, r), width, to.row(r).data() + panel * kPanel);
 }
 
-void TransposeBits(ConstBitView h, Index group, BitView transposed) {
+void TransposeBits(ConstBitView h, Index group, BitView transposed, std::span<double> on) {
   const Index units = std::min(kGroup, h.units() - group * kGroup);
   for (Index block = 0; block < transposed.groups(); ++block) {
     std::uint64_t bits[64] = {};
@@ -96,6 +106,9 @@ void TransposeBits(ConstBitView h, Index group, BitView transposed) {
     std::copy_n(&h.word(block * kGroup, group), count, bits);
     Transpose64(bits);
     std::copy_n(bits, units, &transposed.word(group * kGroup, block));
+    for (Index j = 0; j < units && !on.empty(); ++j) {
+      on[static_cast<std::size_t>(group * kGroup + j)] += std::popcount(bits[j]);
+    }
   }
 }
 

@@ -25,7 +25,8 @@ class HiddenRow {
         panels_(panels),
         stream_(result.draw ? VectorStream(result.draw->place.stream, result.draw->place.step) : VectorStream()) {}
 
-  HWY_INLINE void Write(const float* x, Index stride, Index row) const {
+  // `product` is what AddLogs wants.
+  HWY_INLINE void Write(const float* x, Index stride, Index row, double& product) const {
     if (result_.logits.data() != nullptr) {
       ForLines([&](Index p) { Copy(x + p * stride, result_.logits.line(group_ * kGroupPanels + p, row)); });
     }
@@ -39,7 +40,13 @@ class HiddenRow {
           BernoulliTile(stream_, result_.draw->place, row, group_, x, static_cast<std::size_t>(stride),
                         hn::Set(F32(), result_.draw->inverse_temperature));
     }
-    if (result_.softplus != nullptr) Sums(x, stride, row);
+    if (result_.softplus != nullptr) product = Sums(x, stride, row);
+  }
+  // The logs of products that rows have left: after many of them, for a call leaves no constant in its register.
+  void AddLogs(Index first, Index count, const double* products) const {
+    if (result_.softplus == nullptr) return;
+    double* const sums = result_.softplus + group_ * result_.stride + first;
+    for (Index r = 0; r < count; ++r) sums[r] += std::log(products[r]);
   }
 
  private:
@@ -58,8 +65,9 @@ class HiddenRow {
     ExpMinus(e);
     for (std::size_t i = 0; i < kVectors; ++i) hn::Store(hn::Div(one, hn::Add(one, e[i])), f, out + i * kLanes);
   }
-  // Σ h x and Σ log(1 + exp x) = Σ max(x, 0) + log Π (1 + exp(-|x|)): sixty-four factors of at most 2 need one log.
-  HWY_INLINE void Sums(const float* x, Index stride, Index row) const {
+  // Σ h x and Σ log(1 + exp x) = Σ max(x, 0) + log Π (1 + exp(-|x|)): sixty-four factors of at most 2 need one log. Writes
+  // all but that log, and returns its argument.
+  HWY_INLINE double Sums(const float* x, Index stride, Index row) const {
     using Half = hn::Rebind<float, F64>;
     const F64 f64;
     const ConstBitView states = result_.draw ? result_.draw->bits : result_.states;
@@ -67,24 +75,32 @@ class HiddenRow {
     VD active = hn::Zero(f64);
     VD positive = hn::Zero(f64);
     VD factors = hn::Set(f64, 1.0);
-    ForLines([&](Index p) {
-      for (std::size_t i = 0; i < kPanel; i += hn::Lanes(f64)) {
-        const VD value = hn::PromoteTo(f64, hn::Load(Half(), x + p * stride + i));
-        const std::uint64_t here = bits >> (16 * static_cast<std::size_t>(p) + i);
+    // Past the last panel each x is kNever, and adds nothing.
+    constexpr std::size_t kDoubles = hn::MaxLanes(F64());
+    for (std::size_t first = 0; first < kGroup; first += kSide * kDoubles) {
+      VD e[kSide];
+      for (std::size_t k = 0; k < kSide; ++k) {
+        const std::size_t unit = first + k * kDoubles;
+        const VD value =
+            hn::PromoteTo(f64, hn::Load(Half(), x + unit / kPanel * static_cast<std::size_t>(stride) + unit % kPanel));
+        const std::uint64_t here = bits >> unit;
         std::uint8_t bytes[8];
         std::memcpy(bytes, &here, 8);
         active = hn::Add(active, hn::IfThenElseZero(hn::LoadMaskBits(f64, bytes), value));
         positive = hn::Add(positive, hn::Max(value, hn::Zero(f64)));
-        factors = hn::MulAdd(factors, ExpMinus(hn::Abs(value)), factors);
+        e[k] = hn::Abs(value);
       }
-    });
+      ExpMinus(e);
+      for (std::size_t k = 0; k < kSide; ++k) factors = hn::MulAdd(factors, e[k], factors);
+    }
     alignas(64) double lanes[hn::MaxLanes(f64)];
     hn::Store(factors, f64, lanes);
     double product = 1;
     for (const double factor : lanes) product *= factor;
     const Index at = group_ * result_.stride + row;
     result_.active[at] = hn::GetLane(hn::SumOfLanes(f64, active));
-    result_.softplus[at] = hn::GetLane(hn::SumOfLanes(f64, positive)) + std::log(product);
+    result_.softplus[at] = hn::GetLane(hn::SumOfLanes(f64, positive));
+    return product;
   }
 
   const HiddenResult& result_;
@@ -129,7 +145,9 @@ void Hidden(ConstPanelView v, ConstPanelView W, const PanelRow& b, Index group, 
         v, W, group * kGroupPanels, panels, block,
         [&](Index p, auto& tile) HWY_ATTR { tile.Start(b.panel(group * kGroupPanels + p)); },
         [&](Index p, Index row) HWY_ATTR { return &x[p][row - first][0]; });
-    for (Index r = 0; r < block.count; ++r) write.Write(&x[0][r][0], kBlock * kPanel, first + r);
+    double products[kBlock];
+    for (Index r = 0; r < block.count; ++r) write.Write(&x[0][r][0], kBlock * kPanel, first + r, products[r]);
+    write.AddLogs(first, block.count, products);
   }
 }
 
@@ -144,7 +162,9 @@ void FromLogits(ConstPanelView logits, float scale, Index group, Rows rows, cons
       const Index width = std::min(kPanel, logits.cols() - (group * kGroupPanels + p) * kPanel);
       for (Index c = 0; c < width; ++c) x[p * kPanel + c] = scale * line[c];
     }
-    write.Write(x, kPanel, row);
+    double product = 0;
+    write.Write(x, kPanel, row, product);
+    write.AddLogs(row, 1, &product);
   }
 }
 
@@ -175,6 +195,8 @@ void AccumulateProbabilityOuter(ConstPanelView p, ConstPanelView v, Index panel,
   constexpr int kColumns = kLanes == kPanel ? static_cast<int>(kPanel) : kTileRows;
   for (Index unit = units.first; unit < units.first + units.count; unit += kPanel) {
     const float* const columns = p.line(unit / kPanel, 0);
+    // The next panel lies far away: the hardware looks ahead from its first lines on.
+    for (Index r = 0; r < std::min<Index>(8, p.rows()); ++r) hwy::Prefetch(columns + p.stride() + r * kPanel);
     ForRowTiles<kColumns>(0, std::min(kPanel, units.first + units.count - unit), [&]<int kRows>(Index column) HWY_ATTR {
       Tile<kRows> terms;
       terms.Start();

@@ -46,27 +46,39 @@ class VectorStream {
   }
 
   // The words of the first kUsed of kParts vectors of counters, from `first` on: word w of a counter in its lane of
-  // words[part][w]. All go through the rounds together, for each round waits for the one before.
+  // words[part][w].
   template <std::size_t kUsed, std::size_t kParts, class D>
   HWY_INLINE void Words(D u32, std::uint32_t chain, std::uint32_t first, hn::Vec<D> (&words)[kParts][4]) const {
-    const hn::Repartition<std::uint64_t, D> u64;
-    using VW = hn::Vec<decltype(u64)>;
-    constexpr std::size_t kHalves = 2 * kUsed;  // counters with even numbers, and those with odd ones
-    VW c0[kHalves], c1[kHalves], c2[kHalves], c3[kHalves];
+    hn::Vec<D> counters[kUsed], chains[kUsed];
     for (std::size_t part = 0; part < kUsed; ++part) {
       // An Iota from a variable on would be stored lane by lane, and its load would wait for that.
-      const auto counters = hn::Iota(u32, static_cast<std::uint32_t>(part * hn::MaxLanes(u32)));
-      c0[2 * part] = hn::BitCast(u64, hn::Add(counters, hn::Set(u32, first)));
-      c0[2 * part + 1] = hn::ShiftRight<32>(c0[2 * part]);
+      const auto counter = hn::Iota(u32, static_cast<std::uint32_t>(part * hn::MaxLanes(u32)));
+      counters[part] = hn::Add(counter, hn::Set(u32, first));
+      chains[part] = hn::Set(u32, chain);
+    }
+    Words(u32, chains, counters, words);
+  }
+  // The same of any counters and chains. All go through the rounds together, for each round waits for the one before.
+  template <std::size_t kUsed, std::size_t kParts, class D>
+  HWY_INLINE void Words(D u32, const hn::Vec<D> (&chains)[kUsed], const hn::Vec<D> (&counters)[kUsed],
+                        hn::Vec<D> (&words)[kParts][4]) const {
+    const hn::Repartition<std::uint64_t, D> u64;
+    using VW = hn::Vec<decltype(u64)>;
+    constexpr std::size_t kHalves = 2 * kUsed;  // lanes with even numbers, and those with odd ones
+    VW c0[kHalves], c1[kHalves], c2[kHalves], c3[kHalves];
+    const auto upper = [&](VW x) HWY_ATTR { return hn::BitCast(u64, hn::DupOdd(hn::BitCast(u32, x))); };
+    for (std::size_t part = 0; part < kUsed; ++part) {
+      c0[2 * part] = hn::BitCast(u64, counters[part]);
+      c0[2 * part + 1] = upper(c0[2 * part]);
+      c1[2 * part] = hn::BitCast(u64, chains[part]);
+      c1[2 * part + 1] = upper(c1[2 * part]);
     }
     for (std::size_t half = 0; half < kHalves; ++half) {
-      c1[half] = hn::Set(u64, chain);
       c2[half] = hn::Set(u64, low_);
       c3[half] = hn::Set(u64, high_);
     }
     const auto m0 = hn::Set(u32, 0xD2511F53u);
     const auto m1 = hn::Set(u32, 0xCD9E8D57u);
-    const auto upper = [&](VW x) HWY_ATTR { return hn::BitCast(u64, hn::DupOdd(hn::BitCast(u32, x))); };
     for (int round = 0; round < 10; ++round) {
       const VW k0 = hn::Load(u64, keys_[0][round]);
       const VW k1 = hn::Load(u64, keys_[1][round]);
@@ -138,21 +150,28 @@ constexpr std::size_t Part(std::size_t set, std::size_t i) { return (set * kSide
 using F64 = hn::Repartition<double, F32>;
 using VD = hn::Vec<F64>;
 
-// exp(-x) in double for 0 ≤ x, the same way: the series to the twelfth power leaves 2e-16.
-HWY_INLINE VD ExpMinus(VD x) {
+// x = exp(-x) in double for 0 ≤ x, the same way: the series to the twelfth power leaves 2e-16.
+template <std::size_t kCount>
+HWY_INLINE void ExpMinus(VD (&x)[kCount]) {
   const F64 f;
   const U64 u64;
-  const VD t = hn::Max(hn::Neg(x), hn::Set(f, -700.0));
-  const VD large = hn::Set(f, 0x1.8p52);
-  const VD shifted = hn::MulAdd(t, hn::Set(f, 1.4426950408889634), large);
-  const VD n = hn::Sub(shifted, large);
-  VD r = hn::NegMulAdd(n, hn::Set(f, 0x1.62e42fefa38p-1), t);
-  r = hn::NegMulAdd(n, hn::Set(f, 0x1.ef35793c7673p-45), r);
-  VD p = hn::Set(f, 1.0 / 479001600);
-  constexpr double kFactors[] = {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
-                                 1.0 / 120,      1.0 / 24,      1.0 / 6,      0.5,         1.0,        1.0};
-  for (const double factor : kFactors) p = hn::MulAdd(p, r, hn::Set(f, factor));
-  return hn::BitCast(f, hn::Add(hn::BitCast(u64, p), hn::ShiftLeft<52>(hn::BitCast(u64, shifted))));
+  VD shifted[kCount], r[kCount], p[kCount];
+  for (std::size_t i = 0; i < kCount; ++i) {
+    const VD t = hn::Max(hn::Neg(x[i]), hn::Set(f, -700.0));
+    const VD large = hn::Set(f, 0x1.8p52);
+    shifted[i] = hn::MulAdd(t, hn::Set(f, 1.4426950408889634), large);
+    const VD n = hn::Sub(shifted[i], large);
+    r[i] = hn::NegMulAdd(n, hn::Set(f, 0x1.62e42fefa38p-1), t);
+    r[i] = hn::NegMulAdd(n, hn::Set(f, 0x1.ef35793c7673p-45), r[i]);
+    p[i] = hn::Set(f, 1.0 / 479001600);
+  }
+  for (const double factor : {1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720,
+                              1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0}) {
+    for (std::size_t i = 0; i < kCount; ++i) p[i] = hn::MulAdd(p[i], r[i], hn::Set(f, factor));
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    x[i] = hn::BitCast(f, hn::Add(hn::BitCast(u64, p[i]), hn::ShiftLeft<52>(hn::BitCast(u64, shifted[i]))));
+  }
 }
 
 // u = log u for normal numbers u > 0: u = 2ⁿ (1 + x) with 1 + x between √½ and √2. To 2 units in the last place.
@@ -322,6 +341,19 @@ HWY_INLINE void NormalLines(const VectorStream& stream, std::uint32_t chain, std
       hn::StoreU(second[i], F32(), out + 32 * pair + 16 + i * kLanes);
     }
   }
+}
+
+// The standard normals of a tile's first 2^log_width units, of as many chains from `chain` on as share a vector.
+HWY_INLINE VF FewNormals(const VectorStream& stream, std::uint32_t chain, std::uint32_t tile, int log_width) {
+  const VU lane = hn::Iota(U32(), 0);
+  const VU unit = hn::And(lane, hn::Set(U32(), (1u << log_width) - 1));
+  const VU chains[] = {hn::Add(hn::Set(U32(), chain), hn::ShiftRightSame(lane, log_width))};
+  const VU counters[] = {hn::Add(hn::Set(U32(), tile * 16), unit)};
+  VU words[kVectors][4];
+  stream.Words(U32(), chains, counters, words);
+  VF first[1], second[1];
+  Normals(words, 0, first, second);
+  return first[0];
 }
 
 // The standard normals of a tile's first `units` units; out has room for sixty-four.

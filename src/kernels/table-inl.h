@@ -44,20 +44,39 @@ class SubsetSums {
     for (Index row = first + kSpan; row < std::min(right.rows(), first + 2 * kSpan); ++row) {
       hwy::Prefetch(right.line(panel, row));
     }
-    for (std::size_t t = 0; t < kTables; ++t) {
+    const F32 f;
+    for (std::size_t t = 0; t < kTables && first + kFirstBit[t] < right.rows(); ++t) {
+      // The entries with a bit as the highest are those below it, with the bit's line added. The first stay in registers.
       float* const table = sums_ + kStart[t] * kWidth;
-      for (std::size_t i = 0; i < kUsed; ++i) hn::Store(hn::Zero(F32()), F32(), table + i * kLanes);
-      for (int bit = 0; bit < kSizes[t]; ++bit) {
+      VF held[kHeld][kUsed], line[kUsed];
+      for (std::size_t i = 0; i < kUsed; ++i) held[0][i] = hn::Zero(f);
+#pragma GCC unroll 4
+      for (int bit = 0; 1 << bit < kHeld; ++bit) {
+        const Index row = first + kFirstBit[t] + bit;
+        for (std::size_t i = 0; i < kUsed; ++i) {
+          line[i] = row < right.rows() ? hn::Load(f, right.line(panel, row) + i * kLanes) : hn::Zero(f);
+#pragma GCC unroll 16
+          for (int e = 0; e < 1 << bit; ++e) held[(1 << bit) + e][i] = hn::Add(held[e][i], line[i]);
+        }
+      }
+#pragma GCC unroll 16
+      for (int e = 0; e < kHeld; ++e) {
+        for (std::size_t i = 0; i < kUsed; ++i) hn::Store(held[e][i], f, table + (e * kUsed + i) * kLanes);
+      }
+      for (int bit = std::countr_zero(unsigned{kHeld}); bit < kSizes[t]; ++bit) {
         const Index row = first + kFirstBit[t] + bit;
         if (row >= right.rows()) break;
-        VF line[kUsed];
-        for (std::size_t i = 0; i < kUsed; ++i) line[i] = hn::Load(F32(), right.line(panel, row) + i * kLanes);
-        // The entries with this bit as the highest are those below it, with the line added.
-        const float* from = table;
-        float* to = table + (std::size_t{1} << bit) * kWidth;
-        for (int e = 0; e < 1 << bit; ++e) {
-          for (std::size_t i = 0; i < kUsed; ++i, from += kLanes, to += kLanes) {
-            hn::Store(hn::Add(hn::Load(F32(), from), line[i]), F32(), to);
+        for (std::size_t i = 0; i < kUsed; ++i) line[i] = hn::Load(f, right.line(panel, row) + i * kLanes);
+        float* const to = table + (std::size_t{1} << bit) * kWidth;
+#pragma GCC unroll 16
+        for (int e = 0; e < kHeld; ++e) {
+          for (std::size_t i = 0; i < kUsed; ++i) {
+            hn::Store(hn::Add(held[e][i], line[i]), f, to + (e * kUsed + i) * kLanes);
+          }
+        }
+        for (std::size_t at = kHeld * kWidth; at < kWidth << bit; at += kWidth) {
+          for (std::size_t i = 0; i < kUsed; ++i) {
+            hn::Store(hn::Add(hn::Load(f, table + at + i * kLanes), line[i]), f, to + at + i * kLanes);
           }
         }
       }
@@ -100,6 +119,7 @@ class SubsetSums {
   }
 
   static constexpr std::size_t kTables = sizeof...(kBits);
+  static constexpr int kHeld = kTileRows > 6 ? 16 : 4;  // entries that registers hold
   static constexpr int kSizes[] = {kBits...};
   static constexpr std::size_t kWidth = kUsed * kLanes;
   static constexpr int kLogBytes = std::countr_zero(kWidth * sizeof(float));

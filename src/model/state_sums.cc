@@ -1,7 +1,6 @@
 #include "model/state_sums.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace grbm {
@@ -47,7 +46,7 @@ StateSums::StateSums(const Model& model, Hidden hidden, Visible visible, Index r
       padded_visible_(Padded(model.visible())),
       vector_(VectorSize(model, visible)),
       room_(room) {
-  if (room == 0) return;
+  if (room <= 0) return;
   visible_ = kernels::Panels(room, model.visible());
   if (hidden == Hidden::kProbability) {
     probabilities_ = kernels::Panels(room, model.hidden());
@@ -81,6 +80,10 @@ void StateSums::AddVisible(ConstPanelView v, ThreadPool& pool) {
 
 // Whether so many states can be kept, now that others may have been settled.
 bool StateSums::MakeRoom(Index rows, ThreadPool& pool) {
+  if (in_place()) {
+    GRBM_CHECK(kept_ == 0);
+    return true;
+  }
   if (kept_ + rows > room_) Settle(pool);
   return rows <= room_;
 }
@@ -89,8 +92,13 @@ void StateSums::Add(ConstPanelView v, ConstBitView h, ThreadPool& pool) {
   if (v.rows() == 0) return;
   AddVisible(v, pool);
   if (MakeRoom(v.rows(), pool)) {
-    CopyPanels(v, visible_, kept_, pool);
-    CopyRows(h, hidden_.view().Rows(kept_, v.rows()));
+    if (in_place()) {
+      visible_there_ = v;
+      hidden_there_ = h;
+    } else {
+      CopyPanels(v, visible_, kept_, pool);
+      CopyRows(h, hidden_.view().Rows(kept_, v.rows()));
+    }
     kept_ += v.rows();
     return;
   }
@@ -106,8 +114,13 @@ void StateSums::Add(ConstPanelView v, ConstPanelView p, ThreadPool& pool) {
   double* const sums = hidden_sum().data();
   ForPanels(p, pool, [&](Index panel) { kernels::AddColumns(p, panel, sums + panel * kPanel); });
   if (MakeRoom(v.rows(), pool)) {
-    CopyPanels(v, visible_, kept_, pool);
-    CopyPanels(p, probabilities_, kept_, pool);
+    if (in_place()) {
+      visible_there_ = v;
+      probabilities_there_ = p;
+    } else {
+      CopyPanels(v, visible_, kept_, pool);
+      CopyPanels(p, probabilities_, kept_, pool);
+    }
     kept_ += v.rows();
     return;
   }
@@ -126,11 +139,8 @@ void StateSums::AddMeans(ConstPanelView mean, Noise noise, ConstPanelView p, dou
   const auto add = [&](double variance, std::span<double> slopes) {
     if (variance == 0) return;
     ForPanels(p, pool, [&](Index panel) {
-      float sum[kPanel] = {};
-      for (Index r = 0; r < p.rows(); ++r) {
-        const float* const line = p.line(panel, r);
-        for (Index k = 0; k < kPanel; ++k) sum[k] += line[k] * (1 - line[k]);
-      }
+      float sum[kPanel];
+      kernels::SumSlopes(p, panel, sum);
       for (Index k = 0; k < kPanel; ++k)
         slopes[ToSize(panel * kPanel + k)] += variance * inverse_temperature * double{sum[k]};
     });
@@ -144,14 +154,7 @@ void StateSums::Transpose(ConstBitView h, ThreadPool& pool) {
   if (transposed_.rows() != h.units() || transposed_.units() != h.rows()) transposed_ = BitMatrix(h.units(), h.rows());
   const BitView transposed = transposed_;
   const std::span<double> sums = hidden_sum();
-  pool.ParallelFor(h.groups(), [&](Index group) {
-    kernels::TransposeBits(h, group, transposed);
-    for (Index j = group * kernels::kGroup; j < std::min(h.units(), (group + 1) * kernels::kGroup); ++j) {
-      Index on = 0;
-      for (Index block = 0; block < transposed.groups(); ++block) on += std::popcount(transposed.word(j, block));
-      sums[ToSize(j)] += static_cast<double>(on);
-    }
-  });
+  pool.ParallelFor(h.groups(), [&](Index group) { kernels::TransposeBits(h, group, transposed, sums); });
 }
 
 // Calls outer(panel, hidden units, how), which adds to sum_ or writes what is there first, until all pairs are covered.
@@ -171,7 +174,7 @@ void StateSums::AddToSum(const Outer& outer, ThreadPool& pool) {
 
 void StateSums::Settle(ThreadPool& pool) {
   if (kept_ == 0) return;
-  if (hidden_kind_ == Hidden::kState) Transpose(hidden_.view().Rows(0, kept_), pool);
+  if (hidden_kind_ == Hidden::kState) Transpose(kept_hidden(), pool);
   AddToSum(
       [&](Index panel, Rows units, kernels::Sums how) {
         if (hidden_kind_ == Hidden::kState) {
@@ -186,21 +189,29 @@ void StateSums::Settle(ThreadPool& pool) {
 
 void StateSums::Close(bool all, ThreadPool& pool) {
   if (all) return Settle(pool);
-  if (kept_ > 0 && hidden_kind_ == Hidden::kState) Transpose(hidden_.view().Rows(0, kept_), pool);
+  if (kept_ > 0 && hidden_kind_ == Hidden::kState) Transpose(kept_hidden(), pool);
 }
 
-void StateSums::AddOuter(Index panel, PanelView out) const {
-  if (has_sum_) {
-    AddPanel(sum_, panel, out);
+void StateSums::AddOuter(Index panel, PanelView out, kernels::Sums sums) const {
+  if (has_sum_ || kept_ == 0) {
+    if (sums == kernels::Sums::kReplace) std::fill_n(out.line(panel, 0), out.rows() * kPanel, 0.0f);
+    if (has_sum_) AddPanel(sum_, panel, out);
+    sums = kernels::Sums::kAdd;
   }
   if (kept_ == 0) return;
   ForUnits(out.rows(), [&](Rows units) {
     if (hidden_kind_ == Hidden::kState) {
-      kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, out);
+      kernels::AccumulateOuter(transposed_, kept_visible(), panel, units, out, sums);
     } else {
-      kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, out);
+      kernels::AccumulateProbabilityOuter(kept_probabilities(), kept_visible(), panel, units, out, sums);
     }
   });
+}
+
+ConstPanelView StateSums::OuterPanel(Index panel, PanelView memory) const {
+  if (has_sum_ && kept_ == 0) return sum_;
+  AddOuter(panel, memory, kernels::Sums::kReplace);
+  return memory;
 }
 
 }  // namespace grbm

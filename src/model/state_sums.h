@@ -10,7 +10,8 @@
 namespace grbm {
 
 // The states of one piece of a batch. The term v_i Σ_j W_ij h_j of the gradient in log σ² needs no sum of its own: it is
-// Σ_j W_ij Σ v_i h_j. That product is made of many states at once: they are kept until there are `room` of them.
+// Σ_j W_ij Σ v_i h_j. That product is made of many states at once: they are kept until there are `room` of them. Or they
+// are added once, and stay where they are until the sums have been read.
 class StateSums {
  public:
   using Hidden = EnergyStatistics::Hidden;
@@ -22,6 +23,7 @@ class StateSums {
     double absolute = 0;
   };
 
+  static constexpr Index kInPlace = -1;  // room for states that stay where they are
   StateSums(const Model& model, Hidden hidden, Visible visible, Index room = 0);
   // Of vector().
   static std::size_t VectorSize(const Model& model, Visible visible);
@@ -43,8 +45,10 @@ class StateSums {
 
   // --- of closed sums
 
-  // out += Σ h vᵀ of one panel of visible units.
-  void AddOuter(Index panel, kernels::PanelView out) const;
+  // out += Σ h vᵀ of one panel of visible units, or out = it.
+  void AddOuter(Index panel, kernels::PanelView out, kernels::Sums sums) const;
+  // The same as it is here, or made in `memory`.
+  kernels::ConstPanelView OuterPanel(Index panel, kernels::PanelView memory) const;
   // All other sums, one after the other: Σ h, Σ (v - μ), Σ (v - μ)² and, of expected visible units, Σ ∂p/∂x times the
   // noise's variance, for noise relative to σ² and absolute.
   std::span<const double> vector() const { return vector_; }
@@ -65,8 +69,12 @@ class StateSums {
   template <typename Outer>
   void AddToSum(const Outer& outer, ThreadPool& pool);
   bool MakeRoom(Index rows, ThreadPool& pool);
-  kernels::ConstPanelView kept_visible() const { return visible_.view().Rows(0, kept_); }
-  kernels::ConstPanelView kept_probabilities() const { return probabilities_.view().Rows(0, kept_); }
+  bool in_place() const { return room_ == kInPlace; }
+  kernels::ConstPanelView kept_visible() const { return in_place() ? visible_there_ : visible_.view().Rows(0, kept_); }
+  kernels::ConstPanelView kept_probabilities() const {
+    return in_place() ? probabilities_there_ : probabilities_.view().Rows(0, kept_);
+  }
+  ConstBitView kept_hidden() const { return in_place() ? hidden_there_ : hidden_.view().Rows(0, kept_); }
 
   const Model* model_;
   Hidden hidden_kind_;
@@ -77,12 +85,15 @@ class StateSums {
   kernels::Panels sum_;  // Σ h vᵀ of states that are no longer kept, hidden × visible; empty where there are none
   bool has_sum_ = false;
   std::vector<double> vector_;
-  // The states that are kept: `kept_` rows.
+  // The states that are kept: `kept_` rows, here or where they are.
   Index room_;
   Index kept_ = 0;
   kernels::Panels visible_;
   kernels::Panels probabilities_;
   BitMatrix hidden_;
+  kernels::ConstPanelView visible_there_;
+  kernels::ConstPanelView probabilities_there_;
+  ConstBitView hidden_there_;
   BitMatrix transposed_;
 };
 
@@ -95,12 +106,11 @@ struct PieceSums {
   const StateSums* chains = nullptr;
   const StateSums* term = nullptr;  // whose product is added to that of the data
 };
-// Memory for one panel of the product's sum, that stands for each: hidden × visible.
-kernels::PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory);
-// What both make of one panel of the product's sum: counted · data - chains. out: hidden × visible, of which one panel is
-// written; `memory` is as large.
-void PanelDifference(const PieceSums& piece, double counted, Index panel, kernels::PanelView memory,
-                     kernels::PanelView out);
+// One panel of the product's sum in memory of the calling thread, that stands for each: hidden × visible. There are three.
+kernels::PanelView OnePanel(Index hidden, Index visible, int number);
+// What both make of one panel of the product's sum, counted · data - chains, is added to out or written there. out:
+// hidden × visible. Panels 0 and 1 in memory are used.
+void PanelDifference(const PieceSums& piece, double counted, Index panel, kernels::PanelView out, kernels::Sums sums);
 // to += from, of one panel.
 void AddPanel(kernels::ConstPanelView from, Index panel, kernels::PanelView to);
 

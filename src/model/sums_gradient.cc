@@ -8,6 +8,7 @@ namespace grbm {
 
 using kernels::kPanel;
 using kernels::PanelView;
+using kernels::Sums;
 
 namespace {
 
@@ -15,25 +16,25 @@ std::size_t Padded(Index units) { return ToSize(kernels::PanelCount(units) * kPa
 
 }  // namespace
 
-PanelView OnePanel(Index hidden, Index visible, AlignedVector<float>& memory) {
+PanelView OnePanel(Index hidden, Index visible, int number) {
+  static thread_local AlignedVector<float> panels[3];
+  AlignedVector<float>& memory = panels[number];
   if (memory.size() < ToSize(hidden * kPanel)) memory.resize(ToSize(hidden * kPanel));
   return {memory.data(), hidden, visible, 0};
 }
 
-void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelView memory, PanelView out) {
-  const Index size = out.rows() * kPanel;
-  float* const to = out.line(panel, 0);
-  std::fill_n(to, size, 0.0f);
-  piece.data->AddOuter(panel, out);
-  if (piece.term != nullptr) piece.term->AddOuter(panel, out);
-  if (piece.chains == nullptr) return;
-  float* const chains = memory.line(panel, 0);
-  std::fill_n(chains, size, 0.0f);
-  piece.chains->AddOuter(panel, memory);
-  const auto times = static_cast<float>(counted);
-  for (Index first = 0; first < size; first += kPanel) {
-    for (Index k = first; k < first + kPanel; ++k) to[k] = times * to[k] - chains[k];
+void PanelDifference(const PieceSums& piece, double counted, Index panel, PanelView out, Sums sums) {
+  if (piece.chains == nullptr) return piece.data->AddOuter(panel, out, sums);
+  const PanelView memory = OnePanel(out.rows(), out.cols(), 0);
+  kernels::ConstPanelView data = memory;
+  if (piece.term != nullptr) {
+    piece.data->AddOuter(panel, memory, Sums::kReplace);
+    piece.term->AddOuter(panel, memory, Sums::kAdd);
+  } else {
+    data = piece.data->OuterPanel(panel, memory);
   }
+  const kernels::ConstPanelView chains = piece.chains->OuterPanel(panel, OnePanel(out.rows(), out.cols(), 1));
+  kernels::AddDifference(static_cast<float>(counted), data, chains, panel, out, sums);
 }
 
 void AddPanel(kernels::ConstPanelView from, Index panel, PanelView to) {
@@ -114,15 +115,9 @@ std::vector<double> WriteGradient(std::span<const PieceSums> pieces, double coun
   const GradientOfSums write(model, vector, chains.empty() ? std::vector<double>() : AddInOrder(chains), counted,
                              factor, pool);
   pool.ParallelFor(kernels::PanelCount(model.visible()), [&](Index panel) {
-    static thread_local AlignedVector<float> memory[3];
-    const auto one_panel = [&](int k) { return OnePanel(model.hidden(), model.visible(), memory[k]); };
-    const PanelView sum = one_panel(0);
-    const PanelView part = one_panel(1);
-    PanelDifference(pieces.front(), counted, panel, one_panel(2), sum);
-    for (const PieceSums& piece : pieces.subspan(1)) {
-      PanelDifference(piece, counted, panel, one_panel(2), part);
-      AddPanel(part, panel, sum);
-    }
+    const PanelView sum = OnePanel(model.hidden(), model.visible(), 2);
+    PanelDifference(pieces.front(), counted, panel, sum, Sums::kReplace);
+    for (const PieceSums& piece : pieces.subspan(1)) PanelDifference(piece, counted, panel, sum, Sums::kAdd);
     write.WritePanel(panel, sum, gradient);
   });
   write.WriteHidden(gradient);

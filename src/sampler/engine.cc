@@ -181,7 +181,7 @@ void Engine::AddStatesTo(StateSums& sums, Rows rows) const {
 }
 
 void Engine::AddExpectedTo(StateSums& sums, Rows rows, ConstMatrix mean, double variance) {
-  Panels means(rows.count, mean.cols());
+  const kernels::PanelView means = mean_.view().Rows(rows.first, rows.count);
   PackRows(mean.Rows(rows.first, rows.count), means, pool_);
   sums.AddMeans(means, {.absolute = variance}, now_.probabilities.view().Rows(rows.first, rows.count),
                 1 / law_.hidden_temperature(), pool_);

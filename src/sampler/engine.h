@@ -98,7 +98,7 @@ class Engine {
   // Adds the states of some rows, or what the sums want in their place: what was expected of them before the last step.
   void AddTo(StateSums& sums, kernels::Rows rows) const;
   void AddStatesTo(StateSums& sums, kernels::Rows rows) const;
-  // Adds what is expected of states with that variance around `mean`, and p(h | v) of those here.
+  // Adds what is expected of states with that variance around `mean`, and p(h | v) of those here. With room for means.
   void AddExpectedTo(StateSums& sums, kernels::Rows rows, ConstMatrix mean, double variance);
 
  private:

@@ -43,8 +43,9 @@ kernels::Rows BatchSplit::RowsOfRank(int rank) const {
 Index BatchSplit::Room(Index piece, bool probabilities, std::int64_t steps) const {
   const Index state = 4 * visible_ + (probabilities ? 4 * hidden_ : hidden_ / 8);
   const Index at_once = std::clamp<Index>(kKept / (state * rows_), 1, steps);
-  // One step at a time is added from where it is.
-  return at_once == 1 && steps > 1 ? 0 : at_once * RowsOfPiece(piece).count;
+  // One step at a time is added from where it is; but the only one waits for the gradient where that adds it up.
+  const bool waits = steps == 1 && !probabilities && !small_;
+  return at_once == 1 && !waits ? 0 : at_once * RowsOfPiece(piece).count;
 }
 
 }  // namespace grbm

@@ -1,7 +1,6 @@
 #include "grbm/train/contrastive.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 
@@ -22,13 +21,8 @@ constexpr Index kLargeModel = 1 << 20;
 
 // Adds to each hidden unit how many rows have it on.
 void CountOn(ConstBitView h, std::span<double> on) {
-  for (Index g = 0; g < h.groups(); ++g) {
-    for (Index r = 0; r < h.rows(); ++r) {
-      for (std::uint64_t word = h.word(r, g); word != 0; word &= word - 1) {
-        ++on[ToSize(g * ConstBitView::kGroup + std::countr_zero(word))];
-      }
-    }
-  }
+  BitMatrix transposed(h.units(), h.rows());
+  for (Index g = 0; g < h.groups(); ++g) kernels::TransposeBits(h, g, transposed, on);
 }
 
 // The mean over hidden units of the variance of each between rows.
@@ -190,11 +184,10 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
     label_sums_.clear();
     const kernels::Rows pieces = split.PiecesOfRank(ranks_.rank());
     const std::int64_t counted = sampler.steps - options_.burn_in;
-    const auto sums = [&](Index piece, std::int64_t steps) {
+    const auto sums = [&](Index room) {
       return std::make_unique<StateSums>(
           model, probability ? StateSums::Hidden::kProbability : StateSums::Hidden::kState,
-          options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState,
-          split.Room(piece, probability, steps));
+          options_.visible == VisibleKind::kMean ? StateSums::Visible::kMean : StateSums::Visible::kState, room);
     };
     const bool by_piece = split.small() && !hooks_.step;
     // Halves wait for nobody, and threads that are held up by others do not hold up all.
@@ -202,7 +195,7 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
                         pool_.threads() > 1 && pieces.count > 1;
     const int threads = by_piece ? 1 : halves ? pool_.threads() / 2 : 0;
     for (Index piece = pieces.first; piece < pieces.first + pieces.count; ++piece) {
-      data_sums_.push_back(sums(piece, 1));
+      data_sums_.push_back(sums(StateSums::kInPlace));
       const kernels::Rows in_batch = split.RowsOfPiece(piece);
       if (options_.discriminative > 0) {
         label_sums_.push_back(std::make_unique<DiscriminativeSums>(model, in_batch.count));
@@ -213,7 +206,7 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
         crews_.back()->engine.Resize(static_cast<std::uint32_t>(in_batch.first), 0);
       }
       Crew& crew = *crews_.back();
-      crew.sums.push_back(sums(piece, counted));
+      crew.sums.push_back(sums(split.Room(piece, probability, counted)));
       crew.rows.push_back({{in_batch.first - crew.engine.first(), in_batch.count}, crew.sums.back().get()});
     }
   }
@@ -349,7 +342,8 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
   engine.Set(model, sampler, law_);
   engine.Resize(static_cast<std::uint32_t>(own.first), own.count);
   if (own.count == 0) return;
-  engine.Keep({.probabilities = data_sums_.front()->hidden() == StateSums::Hidden::kProbability});
+  const bool expected = noise_ > 0 && options_.visible == VisibleKind::kMean;
+  engine.Keep({.probabilities = data_sums_.front()->hidden() == StateSums::Hidden::kProbability, .means = expected});
   if (noise_ > 0) {
     engine.LoadNoisy(data, noise_, Stream(seed_, Purpose::kNoise), update);
   } else {
@@ -361,7 +355,7 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
     StateSums& sums = *data_sums_[k];
     kernels::Rows rows = split_->RowsOfPiece(first_piece + static_cast<Index>(k));
     rows.first -= own.first;
-    if (noise_ > 0 && sums.visible() == StateSums::Visible::kMean) {
+    if (expected) {
       engine.AddExpectedTo(sums, rows, data, noise_);
     } else {
       engine.AddStatesTo(sums, rows);

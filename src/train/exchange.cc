@@ -103,11 +103,10 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   sent.reserve(ToSize(ranks.count()));
   const auto make = [&](PanelBlock& block, Index first_piece, Rows panels) {
     pool.ParallelFor(static_cast<Index>(own.size()) * panels.count, [&](Index k) {
-      static thread_local AlignedVector<float> data;
       const Index panel = panels.first + k % panels.count;
       const Index piece = k / panels.count;
-      PanelDifference(own[ToSize(piece)], scale.counted, panel, OnePanel(hidden, visible, data),
-                      block.At(first_piece + piece, panel));
+      PanelDifference(own[ToSize(piece)], scale.counted, panel, block.At(first_piece + piece, panel),
+                      kernels::Sums::kReplace);
     });
   };
   for (int next = 1; next < ranks.count(); ++next) {
