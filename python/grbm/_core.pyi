@@ -109,9 +109,9 @@ class Model:
     @property
     def b(self) -> numpy.ndarray:
         """Biases of the hidden units."""
-    def class_log_probabilities(self, X: ArrayLike, threads: int = 0) -> numpy.ndarray:
+    def class_log_probabilities(self, X: Any, threads: int = 0) -> numpy.ndarray:
         """log p(y | v) of all classes, of rows in the data's own units: rows × classes."""
-    def class_probabilities(self, X: ArrayLike, threads: int = 0) -> numpy.ndarray:
+    def class_probabilities(self, X: Any, threads: int = 0) -> numpy.ndarray:
         """p(y | v) of all classes: what `grbm classify -o` writes."""
     @property
     def classes(self) -> List[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import contextmanager
+from functools import lru_cache
 from numbers import Integral
 from typing import Any, ClassVar, Iterable, Iterator, Sequence, TypeVar
 
@@ -196,6 +197,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     _labels: ClassVar[bool] = False
 
     @classmethod
+    @lru_cache(maxsize=None)
     def _setting_names(cls) -> dict[str, str]:
         """Of every parameter that is one, the name of its setting."""
         names = [name for name, _, _ in _core.Config().help()]

@@ -10,8 +10,8 @@
 #include "grbm/core/error.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/conditions.h"
-#include "grbm/model/reach.h"
 #include "grbm/model/visible_law.h"
+#include "rows.h"
 
 namespace grbm::python {
 
@@ -19,27 +19,17 @@ namespace {
 
 using ModelClass = py::class_<ModelFile, std::shared_ptr<ModelFile>>;
 
-// log p(y | v) of rows in the data's own units.
-BasicMatrix<double> ClassLogs(const ModelFile& file, const FloatArray& X, int threads) {
-  if (file.classes.empty()) throw ConfigError("the model has no labels: train one with model.labels = true");
-  const ConstMatrix view = RowsOf(X, "X");
-  if (view.cols() != file.model.gaussian_units()) {
-    throw DataError(fmt::format("X: rows of {} values, but the model has {} visible units", view.cols(),
-                                file.model.gaussian_units()));
-  }
-  return OnPool(threads, [&](ThreadPool& pool, Signals&) {
-    Matrix rows(view.rows(), view.cols());
-    CopyRows(view, rows);
-    file.standardization.Apply(rows);
-    CheckReach(file.model, rows, "X");
-    return ClassesOf(file.law(), rows, pool);
-  });
-}
-
+// f of log p(y | v) of rows in the data's own units: rows × classes.
 template <typename Function>
-py::array_t<double> ToDoubles(const BasicMatrix<double>& logs, const Function& f) {
-  py::array_t<double> out({logs.rows(), logs.cols()});
-  std::ranges::transform(logs.values(), out.mutable_data(), f);
+py::array_t<double> OfClassLogs(const ModelFile& file, const py::array& X, int threads, const Function& f) {
+  if (file.classes.empty()) throw ConfigError("the model has no labels: train one with model.labels = true");
+  const auto classes = static_cast<Index>(file.classes.size());
+  py::array_t<double> out({X.ndim() == 2 ? X.shape(0) : 0, classes});
+  double* const to = out.mutable_data();
+  ForRows(file, X, py::none(), threads, [&](const GivenRows& rows, ThreadPool& pool) {
+    const BasicMatrix<double> logs = ClassesOf(file.law(), rows.values, pool);
+    std::ranges::transform(logs.values(), to + rows.first * classes, f);
+  });
   return out;
 }
 
@@ -161,8 +151,8 @@ void BindGiven(ModelClass& model) {
                              "How many of the conditions' units are 1.")
       .def(
           "class_log_probabilities",
-          [](const ModelFile& f, const FloatArray& X, int threads) {
-            return ToDoubles(ClassLogs(f, X, threads), [](double l) { return l; });
+          [](const ModelFile& f, const py::object& X, int threads) {
+            return OfClassLogs(f, ArrayOf(X), threads, [](double l) { return l; });
           },
           py::arg("X"), py::arg("threads") = 0,
           R"(log p(y | v) of all classes, of rows in the data's own units: rows × classes.
@@ -173,8 +163,8 @@ True
 )")
       .def(
           "class_probabilities",
-          [](const ModelFile& f, const FloatArray& X, int threads) {
-            return ToDoubles(ClassLogs(f, X, threads), [](double l) { return std::exp(l); });
+          [](const ModelFile& f, const py::object& X, int threads) {
+            return OfClassLogs(f, ArrayOf(X), threads, [](double l) { return std::exp(l); });
           },
           py::arg("X"), py::arg("threads") = 0,
           R"(p(y | v) of all classes: what `grbm classify -o` writes.

@@ -15,7 +15,6 @@
 #include "bindings.h"
 #include "compute.h"
 #include "grbm/core/error.h"
-#include "grbm/evaluate/codes.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
@@ -23,6 +22,7 @@
 #include "grbm/report/samples.h"
 #include "grbm/sampler/inpaint.h"
 #include "hooks.h"
+#include "rows.h"
 
 namespace grbm::python {
 
@@ -39,8 +39,6 @@ ModelFile Prepared(const ModelFile& file, std::optional<std::int64_t> steps) {
 namespace {
 
 using ModelClass = py::class_<ModelFile, std::shared_ptr<ModelFile>>;
-
-constexpr Index kRowsAtOnce = 1024;
 
 void CheckStep(const ModelFile& file, const PythonStep& step) {
   if (step && !file.classes.empty()) {
@@ -159,31 +157,6 @@ py::dict SampleChain(const ModelFile& given, Index count, std::optional<std::int
   chain["energy"] = py::array_t<double>({count, keep.draws()}, keep.energy.data());
   chain["accepted"] = py::array_t<std::uint8_t>({count, keep.draws()}, keep.accepted.data());
   return chain;
-}
-
-// visit(rows in the model's units with what is given with them, pool), block by block: there is never a second copy of the data.
-template <typename Visit>
-void ForRows(const ModelFile& file, const py::array& given, const py::object& conditions, int threads,
-             const Visit& visit) {
-  const Dataset data = DatasetOf(given, {}, "X");
-  const Matrix u = ConditionsOf(file, conditions, data.rows());
-  if (data.visible() != file.model.gaussian_units()) {
-    throw DataError(fmt::format("X: rows of {} values, but the model has {} visible units", data.visible(),
-                                file.model.gaussian_units()));
-  }
-  OnPool(threads, [&](ThreadPool& pool, Signals& signals) {
-    Matrix block(std::min(kRowsAtOnce, data.rows()), data.visible());
-    for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
-      signals.Check();
-      const MutableMatrix rows = block.view().Rows(0, std::min(kRowsAtOnce, data.rows() - first));
-      data.Read(first, rows);
-      file.standardization.Apply(rows);
-      CheckReach(file.model, rows, "X");
-      const ConstMatrix with = u.cols() > 0 ? u.view().Rows(first, rows.rows()) : ConstMatrix();
-      visit(GivenRows{rows, with, static_cast<std::uint32_t>(first)}, pool);
-    }
-    return true;
-  });
 }
 
 py::array_t<float> Probabilities(const ModelFile& file, const py::array& rows, const py::object& conditions,

@@ -1,5 +1,6 @@
 """Ctrl-C, threads, memory: what a long life in a notebook asks for."""
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -14,6 +15,14 @@ import grbm
 
 
 PATIENCE = 20  # seconds that a busy machine may take; what is stopped would take minutes
+
+
+@pytest.fixture(autouse=True)
+def watchdog():
+    """What hears no signal would go on for hours: it ends the tests instead."""
+    faulthandler.dump_traceback_later(8 * PATIENCE, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
 
 
 def interrupt():

@@ -1,6 +1,7 @@
 // Training with labels: what one gradient is of, and the data that it comes from.
 #include "grbm/model/labels.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -178,6 +179,25 @@ TEST(DataTrainer, AModelWithLabelsKnowsItsClasses) {
             }),
             "table: 3 classes, but the model to start from has 2: they must be the same, with the same names: see "
             "model.labels");
+}
+
+TEST(DataTrainer, ClassesAreThoseOfTheStatisticsWhateverTheRowsHave) {
+  ThreadPool pool(1);
+  const DataTrainer first(LabelConfig(), Data({7, 3, 3, 7, 9, 3}), 1, pool);
+  DataTrainer piece(LabelConfig(), Data({9, 9, 9, 9, 9, 9}), 1, pool, {}, first.statistics());
+  EXPECT_EQ(piece.File().classes, (std::vector<std::string>{"3", "7", "9"}));
+  // The rows' class is the third, as it was in the first rows: its bias alone grows.
+  piece.trainer().Update();
+  const std::span<const float> bias = piece.trainer().model().mu().last(3);
+  EXPECT_GT(bias[2], 0);
+  EXPECT_LE(bias[0], 0);
+  EXPECT_LE(bias[1], 0);
+  EXPECT_THAT(ErrorOf([&] {
+                DataTrainer(LabelConfig(), Data({8, 9, 9, 9, 9, 9}), 1, pool, {}, first.statistics());
+              }),
+              ::testing::HasSubstr("is of class '8': the model knows 3, 7, 9"));
+  EXPECT_THAT(ErrorOf([&] { DataTrainer(LabelConfig(), Data({}), 1, pool, {}, first.statistics()); }),
+              ::testing::HasSubstr("no labels"));
 }
 
 TEST(DataTrainer, LabelsThatCannotBeAreRefused) {
