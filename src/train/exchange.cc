@@ -1,6 +1,7 @@
 #include "train/exchange.h"
 
 #include <algorithm>
+#include <thread>
 
 namespace grbm {
 
@@ -91,8 +92,8 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
                            std::span<const double> report, StateSums::Visible kind, Parameters& gradient,
                            ThreadPool& pool) {
   const auto [visible, hidden] = std::pair(model.visible(), model.hidden());
-  // Step 1. What the other ranks' pieces make of this rank's panels is on its way while this one's are made; each is sent as
-  // soon as it is there, the next rank's first, so that not all send to one.
+  // Step 1. What the other ranks' pieces make of this rank's panels is on its way while this one's are made, and the thread that
+  // speaks for the rank helps it along; each is sent as soon as it is there, the next rank's first, so that not all send to one.
   static thread_local Memory memory;
   memory.sent.resize(ToSize(ranks.count() - 1));
   PanelBlock mine(hidden, visible, split.PanelsOfRank(ranks.rank()), split.pieces(), memory.mine);
@@ -101,12 +102,14 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   }
   std::vector<PanelBlock> sent;
   sent.reserve(ToSize(ranks.count()));
+  const std::thread::id speaker = std::this_thread::get_id();
   const auto make = [&](PanelBlock& block, Index first_piece, Rows panels) {
     pool.ParallelFor(static_cast<Index>(own.size()) * panels.count, [&](Index k) {
       const Index panel = panels.first + k % panels.count;
       const Index piece = k / panels.count;
       PanelDifference(own[ToSize(piece)], scale.counted, panel, block.At(first_piece + piece, panel),
                       kernels::Sums::kReplace);
+      if (std::this_thread::get_id() == speaker) ranks.Progress();
     });
   };
   for (int next = 1; next < ranks.count(); ++next) {

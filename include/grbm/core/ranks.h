@@ -23,6 +23,8 @@ class Ranks {
   virtual void Receive(int /*from*/, std::span<std::byte> /*bytes*/) {}
   // Until all that was begun is done.
   virtual void Wait() {}
+  // Moves on what was begun, where that needs a hand, and returns at once.
+  virtual void Progress() {}
 };
 
 // This process alone.
