@@ -399,7 +399,7 @@ TEST_F(HeldOut, ConditionsThatCannotBeAreRefused) {
   EXPECT_THAT(refused({.source = "gmm-iso", .condition = "1"}), HasSubstr("allowed for tables, NPY"));
   const std::string gaps = Put("g.csv", "a,b\n1,\n4,5\n6,7\n");
   EXPECT_THAT(refused({.source = gaps, .condition = "b"}), HasSubstr("line 2, column 2 'b': an empty cell"));
-  EXPECT_THAT(refused({.source = gaps, .condition = "b", .gaps = Gaps::kSample}), HasSubstr("has missing values"));
+  EXPECT_THAT(refused({.source = gaps, .condition = "b", .gaps = Gaps::kSample}), HasSubstr("a condition is missing"));
   EXPECT_THAT(refused({.source = gaps, .history = 1, .gaps = Gaps::kSample}), HasSubstr("has missing values"));
 }
 
