@@ -14,6 +14,11 @@ void SetLabel(const Model& model, std::span<float> v, Index label) {
   units[ToSize(label)] = 1;
 }
 
+Index LabelOf(const Model& model, std::span<const float> v) {
+  const std::span<const float> units = v.last(ToSize(model.label_units()));
+  return std::ranges::max_element(units) - units.begin();
+}
+
 void ClassEnergies(const Model& model, std::span<const float> x, std::span<double> negative) {
   std::vector<float> logits(x.size());
   for (std::size_t k = 0; k < negative.size(); ++k) {

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "grbm/model/energy.h"
@@ -34,12 +33,6 @@ TrainOptions Probabilities(double discriminative = 0) {
   train.restart_fraction = 0;
   train.discriminative = discriminative;
   return train;
-}
-
-// The class of a row.
-Index LabelOf(const Model& model, std::span<const float> v) {
-  const std::span<const float> units = v.last(static_cast<std::size_t>(model.label_units()));
-  return std::ranges::max_element(units) - units.begin();
 }
 
 // The mean of -log p(y | v), in double.

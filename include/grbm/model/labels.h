@@ -9,8 +9,9 @@
 
 namespace grbm {
 
-// Writes the label units of a state v of all visible units. label: the number of the class.
+// Writes the label units of a state v of all visible units, and reads them: the number of the class.
 void SetLabel(const Model& model, std::span<float> v, Index label);
+Index LabelOf(const Model& model, std::span<const float> v);
 
 // log p(y = k | v) of all classes, under exp(-Ẽ/temperature): rows × label units. values: rows × Gaussian units.
 //                                                                                                      [math.md (72)]
