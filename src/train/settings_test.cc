@@ -52,7 +52,7 @@ TEST(Settings, AreToldWithAllThatIsKnown) {
   const std::string text = SettingsText(FindSettings("train.epochs"));
   EXPECT_EQ(text,
             "## [train]\n\nHow the parameters are learned.\n\n### train.epochs\n\nhow often each row is used\n\n"
-            "- takes: a number above 0\n- default: 10.0\n- example: --set train.epochs=90 (preset mnist)\n");
+            "- takes: a number above 0\n- default: 10.0\n- example: --set train.epochs=180 (preset mnist)\n");
 }
 
 }  // namespace
