@@ -54,7 +54,8 @@ int ScoreData(const Arguments& a, const Common& common) {
   const bool given = law.model.conditions() > 0;
   std::optional<double> log_partition = given ? std::nullopt : ExactLogPartition(law);
   std::optional<PartitionFunction> annealed;
-  const bool given_exactly = given && law.model.hidden() <= ExactModel::kMaxHidden;
+  // As ScoreRowsGiven knows it.
+  const bool given_exactly = given && HasExactLogPartition(law);
   if (a.anneal && !log_partition && !given_exactly) annealed = Anneal(a, law, rows.values, common, pool);
   if (annealed) log_partition = annealed->log_partition.value;
   RowScores scores = given ? ScoreRowsGiven(law, file.standardization, rows.values, rows.conditions, pool)

@@ -209,7 +209,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """An estimator with the settings of a preset, of a TOML file or of a Config, and parameters over them.
 
         >>> grbm.GaussianBernoulliRBM.from_preset("mnist", epochs=5)
-        GaussianBernoulliRBM(algorithm='pcd', batch_size=500, clip_norm=0.0, epochs=5, ...)
+        GaussianBernoulliRBM(adam_beta2=0.99, algorithm='pcd', average=0.999, batch_size=500, ...)
         """
         config = as_config(preset)
         if config["model.labels"] and not cls._labels:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from typing import Any, Sequence
 
 import numpy as np
@@ -57,7 +58,8 @@ class GRBMClassifier(ClassifierMixin, Machine):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GRBMClassifier:
         """Trains on rows and their classes, numbers or texts. Ctrl-C ends it with a warning: the model is then that of the last
-        update. NaN is a value that is missing, with gaps="sample"; rows are drawn into batches in proportion to sample_weight.
+        update. NaN is a value that is missing, with gaps="sample" and discriminative=0; rows are drawn into batches in proportion to
+        sample_weight.
 
         >>> grbm.GRBMClassifier(n_hidden=4).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1]).classes_
         array([0, 1])
@@ -165,7 +167,7 @@ class GRBMClassifier(ClassifierMixin, Machine):
 
 def _classes_named(names: Sequence[str]) -> np.ndarray:
     """Whole numbers where all names are such, as they are written; otherwise texts."""
-    whole = all(name.lstrip("-").isdecimal() and str(int(name)) == name for name in names)
+    whole = all(re.fullmatch("-?[0-9]+", name) and str(int(name)) == name for name in names)
     return np.array([int(name) for name in names] if whole else list(names))
 
 

@@ -233,6 +233,10 @@ Gaussian fitted to samples of the model.
       "row_log_likelihoods",
       [](const ModelFile& f, const FloatArray& X, const std::optional<double>& log_partition, int threads,
          const py::object& conditions) {
+        if (f.model.conditions() > 0 && log_partition) {
+          throw ConfigError(
+              "log_partition: with conditions every row has one of its own, which is computed: leave it out");
+        }
         if (f.model.conditions() > 0) return ToArray(RowLikelihoodsGiven(f, X, conditions, threads));
         if (!conditions.is_none()) throw ConfigError("conditions: the model has none");
         if (!log_partition) throw ConfigError("log_partition: it is needed: see grbm.log_partition");

@@ -26,8 +26,9 @@ py::array_t<double> OfClassLogs(const ModelFile& file, const py::array& X, int t
   const auto classes = static_cast<Index>(file.classes.size());
   py::array_t<double> out({X.ndim() == 2 ? X.shape(0) : 0, classes});
   double* const to = out.mutable_data();
+  const VisibleLaw law = file.law();
   ForRows(file, X, py::none(), threads, [&](const GivenRows& rows, ThreadPool& pool) {
-    const BasicMatrix<double> logs = ClassesOf(file.law(), rows.values, pool);
+    const BasicMatrix<double> logs = ClassesOf(law, rows.values, pool);
     std::ranges::transform(logs.values(), to + rows.first * classes, f);
   });
   return out;

@@ -9,6 +9,7 @@
 #include "bindings.h"
 #include "compute.h"
 #include "grbm/core/error.h"
+#include "grbm/data/classes.h"
 #include "grbm/train/data_trainer.h"
 #include "grbm/train/run.h"
 #include "hooks.h"
@@ -119,6 +120,7 @@ class PythonTrainer {
       Config values = config;  // of the classes, more are known than the data have
       values.model.labels = false;
       statistics = ComputeStatistics(values, data);
+      CheckClassNames(classes, "classes");
       statistics->classes = classes;
     }
     trainer_.emplace(config_, data, seed, pool_, hooks, std::move(statistics));

@@ -47,6 +47,19 @@ def test_classes_may_be_anything_that_has_an_order(iris):
     assert np.allclose(plain.predict_proba(X).sum(axis=1), 1, atol=1e-12)
 
 
+def test_names_that_look_like_numbers_are_texts(tmp_path):
+    X, y = np.array([[0.0], [0.1], [1.0], [1.1]]), np.array(["--1", "--1", "7", "7"])
+    fitted = grbm.GRBMClassifier(n_hidden=2, epochs=1).fit(X, y)
+    fitted.save(tmp_path / "model.safetensors")
+    assert np.array_equal(grbm.GRBMClassifier.load(tmp_path / "model.safetensors").classes_, ["--1", "7"])
+
+
+def test_two_classes_of_one_name_are_refused():
+    data = grbm.Dataset(np.array([[0.0], [1.0]]), labels=[0, 1], label_names=["ant", "ant"])
+    with pytest.raises(ValueError, match="two classes are called 'ant'"):
+        grbm.train("gmm-iso", data, settings={"model.labels": True, "train.epochs": 0.1}, progress=False)
+
+
 def test_probabilities_are_those_of_the_joint_density(iris):
     """p(y | v) is p(v, y) / p(v), of which energies know p(v, y) but for one constant."""
     X, y = iris

@@ -137,6 +137,7 @@ def test_what_is_wrong_is_said(table):
         (lambda: model.class_probabilities(v), "no labels"),
         (lambda: grbm.log_partition(model), "model has conditions"),
         (lambda: grbm.row_log_likelihoods(model, v), "give them"),
+        (lambda: grbm.row_log_likelihoods(model, v, 1.0, conditions=np.zeros((len(v), 2))), "log_partition: with conditions every row"),
         (lambda: grbm.GaussianBernoulliRBM.from_model(model), "model has conditions"),
         (lambda: model.hidden_probabilities(v), "condition"),
         (lambda: model.inpaint(v, [True, False]), "model has conditions"),

@@ -22,12 +22,21 @@ void RequireLabels(const Dataset& data) {
   throw DataError(fmt::format("{}: no labels: name the column or array that holds them (data.label)", data.source()));
 }
 
+void CheckClassNames(std::span<const std::string> names, const std::string& source) {
+  if (names.size() < 2) throw DataError(fmt::format("{}: all rows are of one class: two are needed", source));
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (seen.insert(name).second) continue;
+    throw DataError(fmt::format("{}: two classes are called {}: each needs a name of its own", source, Quoted(name)));
+  }
+}
+
 std::vector<std::string> ClassNames(const Dataset& data) {
   RequireLabels(data);
   const std::set<int> labels(data.labels().begin(), data.labels().end());
-  if (labels.size() < 2) throw DataError(fmt::format("{}: all rows are of one class: two are needed", data.source()));
   std::vector<std::string> names;
   for (const int label : labels) names.push_back(LabelName(data.names(), label));
+  CheckClassNames(names, data.source());
   return names;
 }
 

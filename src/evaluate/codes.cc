@@ -9,6 +9,7 @@ namespace grbm {
 
 Codes::Codes(const ModelFile& file)
     : file_(file),
+      law_(file.law()),
       states_(file.model.conditions() > 0 ? WithConditionUnits(file.model) : file.model),
       temperature_(LawOf(file.sampler).hidden_temperature()) {}
 
@@ -21,14 +22,14 @@ Matrix Codes::States(const GivenRows& rows, ThreadPool& pool) const {
 
 Matrix Codes::Probabilities(const GivenRows& rows, ThreadPool& pool) const {
   if (file_.model.conditions() > 0) return HiddenProbabilities(states_, States(rows, pool), pool, temperature_);
-  return ExpectedHidden(states_, ClassesOf(file_.law(), rows.values, pool), rows.values, pool, temperature_);
+  return ExpectedHidden(states_, ClassesOf(law_, rows.values, pool), rows.values, pool, temperature_);
 }
 
 BitMatrix Codes::Draw(const GivenRows& rows, std::uint64_t seed, ThreadPool& pool) const {
   const DrawPlace place{Stream(seed, Purpose::kHidden), 0, rows.first};
   if (file_.model.conditions() > 0) return SampleHidden(states_, States(rows, pool), place, pool, temperature_);
   if (file_.classes.empty()) return SampleHidden(states_, rows.values, place, pool, temperature_);
-  const BasicMatrix<double> logs = ClassesOf(file_.law(), rows.values, pool);
+  const BasicMatrix<double> logs = ClassesOf(law_, rows.values, pool);
   Matrix states = WithRoomForLabels(states_, rows.values);
   const Stream stream(seed, Purpose::kLabel);
   for (Index r = 0; r < states.rows(); ++r) {

@@ -75,12 +75,15 @@ RowScores ScoreRowsGiven(const VisibleLaw& law, const Standardization& standardi
   return scores;
 }
 
+bool HasExactLogPartition(const VisibleLaw& law) {
+  return law.model.gaussian_units() <= Quadrature::kMaxVisible ||
+         (law.temperature == 1 && law.model.hidden() <= ExactModel::kMaxHidden);
+}
+
 std::optional<double> ExactLogPartition(const VisibleLaw& law) {
+  if (!HasExactLogPartition(law)) return {};
   if (law.model.gaussian_units() <= Quadrature::kMaxVisible) return Quadrature(law).log_partition();
-  if (law.temperature == 1 && law.model.hidden() <= ExactModel::kMaxHidden) {
-    return ExactModel(law.model).log_partition();
-  }
-  return {};
+  return ExactModel(law.model).log_partition();
 }
 
 Matrix ColumnDeviations(const VisibleLaw& law, ConstMatrix rows, ThreadPool& pool) {

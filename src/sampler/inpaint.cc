@@ -55,6 +55,12 @@ class GivenChains {
           fmt::format("inpaint: known is {} × {}: expected is one element for each of {} rows and {} visible units",
                       known.rows(), known.cols(), data.rows(), model.visible()));
     }
+    for (Index r = 0; r < known.rows() && model.label_units() > 0; ++r) {
+      const auto of_class = known.row(r).subspan(ToSize(model.gaussian_units()), ToSize(model.label_units()));
+      if (std::ranges::count(of_class, 0) % model.label_units() == 0) continue;
+      throw DataError(fmt::format(
+          "inpaint: row {} (counted from 0): part of its class is known: allowed is all of it or nothing", r));
+    }
     std::ranges::fill(given_.values(), std::numeric_limits<float>::quiet_NaN());
     PutBack(data, known, given_);
     CheckOptions(options);

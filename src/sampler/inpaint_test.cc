@@ -229,6 +229,21 @@ TEST_P(PaperInpaint, GibbsLangevinDrawsHiddenUnitsAtTemperatureOne) {
 
 // The first of two values is known, the class is not: moments of the other value, the shares of the classes and both
 // together, by enumeration of h and y: 8 in all. And what InpaintMean expects of them, over rows and steps.
+TEST(Inpaint, AClassIsKnownOrNot) {
+  const Model model = testing::LabelledModel(2, 3, 3, 23);
+  ThreadPool pool(1);
+  Matrix data(1, 5);
+  data(0, 3) = 1;
+  const auto with = [&](std::vector<bool> known) {
+    return Inpaint(model, Options(Method::kGibbs, 1), data, known, 7, pool);
+  };
+  const Matrix known = with({false, true, true, true, true});
+  EXPECT_EQ(known(0, 2), 0);
+  EXPECT_EQ(known(0, 3), 1);
+  EXPECT_EQ(known(0, 4), 0);
+  EXPECT_THROW(with({true, true, false, true, true}), DataError);
+}
+
 TEST(Inpaint, AnUnknownClassIsDrawnWithTheValues) {
   const Model model = testing::LabelledModel(2, 3, 3, 23);
   Matrix data(kRows, 5);

@@ -201,6 +201,8 @@ TEST(DataTrainer, LabelsThatCannotBeAreRefused) {
   EXPECT_EQ(refused(Data({}), LabelConfig()),
             "table: no labels: name the column or array that holds them (data.label)");
   EXPECT_EQ(refused(Data({4, 4, 4, 4, 4, 4}), LabelConfig()), "table: all rows are of one class: two are needed");
+  EXPECT_EQ(refused(Data({1, 0, 0, 1, 0, 1}, {"ant", "ant"}), LabelConfig()),
+            "table: two classes are called 'ant': each needs a name of its own");
   Config config = LabelConfig();
   config.train.discriminative = 1;
   EXPECT_EQ(

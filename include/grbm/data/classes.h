@@ -13,7 +13,10 @@ namespace grbm {
 std::string LabelName(const Dataset::Names& names, int label);
 // Throws DataError for data without labels.
 void RequireLabels(const Dataset& data);
-// Of all labels that rows have, in the order of their numbers. Throws DataError for data without labels, or of one class.
+// Throws DataError, opened by `source`, unless there are two or more, each with a name of its own.
+void CheckClassNames(std::span<const std::string> names, const std::string& source);
+// Of all labels that rows have, in the order of their numbers. Throws DataError for data without labels, of
+// one class, or where two classes have one name.
 std::vector<std::string> ClassNames(const Dataset& data);
 // The number of each label's class among `classes`. Throws DataError, opened by `source`, for one that is none of them.
 std::vector<Index> ClassNumbers(std::span<const int> labels, const Dataset::Names& names,

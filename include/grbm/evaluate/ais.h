@@ -19,7 +19,6 @@ struct GaussianBase {
 
   // With the model's number of hidden units and classes.                                               [math.md (36)]
   double LogPartition(Index hidden, Index classes = 0) const;
-  Index Gaussian() const { return static_cast<Index>(mean.size()); }
 };
 // Mean and variance of every column of the data, rows × Gaussian units, in the model's units; no variance is below the
 // model's own.

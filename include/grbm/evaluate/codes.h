@@ -5,6 +5,7 @@
 
 #include "grbm/core/matrix.h"
 #include "grbm/core/parallel.h"
+#include "grbm/model/visible_law.h"
 #include "grbm/store/model_file.h"
 
 namespace grbm {
@@ -20,6 +21,7 @@ class Codes {
  public:
   // The file must outlive it.
   explicit Codes(const ModelFile& file);
+  explicit Codes(ModelFile&& file) = delete;
 
   // p(h = 1 | v): with labels, the mean over the classes of p(h = 1 | v, y). rows × hidden.
   Matrix Probabilities(const GivenRows& rows, ThreadPool& pool) const;
@@ -36,6 +38,7 @@ class Codes {
   Matrix Values(Matrix mean, ConstMatrix conditions, ThreadPool& pool) const;
 
   const ModelFile& file_;
+  VisibleLaw law_;
   Model states_;  // the model, with its conditions as units                                             [math.md (81)]
   double temperature_;
 };

@@ -33,6 +33,7 @@ VisibleLaw GivenConditions(const VisibleLaw& law, std::span<const float> conditi
 
 // log Z, where it is known exactly and soon: up to 2 visible or 20 hidden units.
 std::optional<double> ExactLogPartition(const VisibleLaw& law);
+bool HasExactLogPartition(const VisibleLaw& law);
 
 // How far each value lies from what is expected of it given all others of its row, in standard deviations of that law:
 // (v_i - E[v_i | v_-i]) / sd[v_i | v_-i], rows × visible. Exact but for the lattice, see ConditionalLogDensity.

@@ -17,7 +17,7 @@ namespace grbm {
 // known all or none. Returns what options.final says of the unknown units, and the data for the known ones; of a class that
 // is unknown, what was drawn.
 // Throws ConfigError for Langevin and for adjusted samplers, whose steps do not split so; DataError where `known` has not
-// one element for each visible unit.
+// one element for each visible unit, or part of a class.
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data, const std::vector<bool>& known,
                std::uint64_t seed, ThreadPool& pool);
 // The same with other units known in every row. known: rows × visible, 0 where unknown.
