@@ -3,6 +3,14 @@
 
 #include "grbm/core/matrix.h"
 
+// The loop that follows is written out so many times. Instrumented code is too long for it, and the compiler would say so.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define GRBM_UNROLL(times)
+#else
+#define GRBM_PRAGMA(text) _Pragma(#text)
+#define GRBM_UNROLL(times) GRBM_PRAGMA(GCC unroll times)
+#endif
+
 namespace grbm::kernels {
 
 inline constexpr Index kPanel = 16;

@@ -50,16 +50,16 @@ class SubsetSums {
       float* const table = sums_ + kStart[t] * kWidth;
       VF held[kHeld][kUsed], line[kUsed];
       for (std::size_t i = 0; i < kUsed; ++i) held[0][i] = hn::Zero(f);
-#pragma GCC unroll 4
+      GRBM_UNROLL(4)
       for (int bit = 0; 1 << bit < kHeld; ++bit) {
         const Index row = first + kFirstBit[t] + bit;
         for (std::size_t i = 0; i < kUsed; ++i) {
           line[i] = row < right.rows() ? hn::Load(f, right.line(panel, row) + i * kLanes) : hn::Zero(f);
-#pragma GCC unroll 16
+          GRBM_UNROLL(16)
           for (int e = 0; e < 1 << bit; ++e) held[(1 << bit) + e][i] = hn::Add(held[e][i], line[i]);
         }
       }
-#pragma GCC unroll 16
+      GRBM_UNROLL(16)
       for (int e = 0; e < kHeld; ++e) {
         for (std::size_t i = 0; i < kUsed; ++i) hn::Store(held[e][i], f, table + (e * kUsed + i) * kLanes);
       }
@@ -68,7 +68,7 @@ class SubsetSums {
         if (row >= right.rows()) break;
         for (std::size_t i = 0; i < kUsed; ++i) line[i] = hn::Load(f, right.line(panel, row) + i * kLanes);
         float* const to = table + (std::size_t{1} << bit) * kWidth;
-#pragma GCC unroll 16
+        GRBM_UNROLL(16)
         for (int e = 0; e < kHeld; ++e) {
           for (std::size_t i = 0; i < kUsed; ++i) {
             hn::Store(hn::Add(held[e][i], line[i]), f, to + (e * kUsed + i) * kLanes);
@@ -103,7 +103,7 @@ class SubsetSums {
       const std::uint64_t bits = words[r] >> shift;
       VF sum[kUsed];
       for (std::size_t i = 0; i < kUsed; ++i) sum[i] = first ? hn::Zero(f) : hn::Load(f, out + i * kLanes);
-#pragma GCC unroll 16
+      GRBM_UNROLL(16)
       for (std::size_t t = 0; t < kTables; ++t) {
         if (!kAll && t > 0 && kFirstBit[t] >= span) break;
         // The index, already multiplied by the bytes of an entry.
