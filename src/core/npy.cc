@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/bytes.h"
+#include "core/number.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -140,15 +141,45 @@ class LiteralParser {
   std::size_t position_ = 0;
 };
 
-std::string DtypeOf(std::string descr, const std::string& where) {
+// Bytes of one element of text, "<U5": 5 characters of 4 bytes, "|S5": 5 bytes; 0: no text.
+std::size_t TextWidth(std::string_view descr) {
+  const bool wide = descr.starts_with("<U");
+  if (!wide && !descr.starts_with("|S")) return 0;
+  const std::optional<std::size_t> length = NumberIn<std::size_t>(descr.substr(2));
+  return length && *length <= 65536 ? *length * (wide ? 4 : 1) : 0;
+}
+
+// Bytes that an array takes; nothing where that is not known.
+std::optional<Index> SizeOf(const Tensor& tensor) {
+  const auto width = static_cast<Index>(TextWidth(tensor.dtype));
+  if (width == 0) return ByteCount(tensor.dtype, tensor.shape);
+  const std::optional<Index> count = ElementCount(tensor.shape);
+  Index size = 0;
+  if (!count || __builtin_mul_overflow(*count, width, &size)) return {};
+  return size;
+}
+
+void AppendUtf8(std::string& text, std::uint32_t code) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+    return;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;  // bytes of six bits each behind the first
+  constexpr std::array<std::uint32_t, 4> kOpens = {0, 0xc0, 0xe0, 0xf0};
+  text += static_cast<char>(kOpens[static_cast<std::size_t>(more)] | code >> 6 * more);
+  for (int k = more - 1; k >= 0; --k) text += static_cast<char>(0x80 | (code >> 6 * k & 0x3f));
+}
+
+std::string DtypeOf(std::string descr, const std::string& where, bool text) {
+  if (text && TextWidth(descr) > 0) return descr;
   const std::string original = descr;
   if (descr.size() == 3 && descr[2] == '1') descr[0] = '|';  // one byte has no order
   const auto found = std::ranges::find(kTypes, descr, [](const auto& pair) { return pair.first; });
   if (found == kTypes.end()) {
     throw DataError(
-        fmt::format("{}: element type {}: allowed are little-endian numbers and booleans: convert it, for "
-                    "example with .astype('<f4')",
-                    where, Quoted(original)));
+        fmt::format("{}: element type {}: allowed are little-endian numbers and booleans{}: convert it, for "
+                    "example with .astype('<f4'){}",
+                    where, Quoted(original), text ? ", and text" : "", text ? ", or text with .astype('U')" : ""));
   }
   return std::string(found->second);
 }
@@ -201,7 +232,7 @@ std::string NpyHeader(const Tensor& tensor, const std::string& where) {
   return header + description;
 }
 
-void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where) {
+void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where, bool text) {
   ByteReader reader(contents, where);
   if (reader.Take(std::min(kMagic.size(), contents.size()), "the magic number") != kMagic) {
     throw DataError(where + ": byte 0: not a NumPy array");
@@ -217,19 +248,47 @@ void AppendNpy(TensorFile& file, std::string name, std::string_view contents, co
     throw DataError(fmt::format("{}: byte 8: a header of {} bytes: allowed are {}", where, length, kMaxHeader));
   }
   const Description description = LiteralParser(reader.Take(length, "the header"), where).Parse();
-  Tensor tensor = {std::move(name), DtypeOf(*description.descr, where), *description.shape, {}};
+  Tensor tensor = {std::move(name), DtypeOf(*description.descr, where, text), *description.shape, {}};
   tensor.bytes = contents.substr(reader.position());
-  const std::optional<Index> size = ByteCount(tensor.dtype, tensor.shape);
+  const std::optional<Index> size = SizeOf(tensor);
   if (!size || static_cast<std::size_t>(*size) != tensor.bytes.size()) {
     throw DataError(fmt::format("{}: byte {}: {} bytes of data do not fit shape {} of {}: truncated?", where,
                                 reader.position(), tensor.bytes.size(), ShapeText(tensor.shape), tensor.dtype));
   }
   if (*description.fortran_order && tensor.shape.size() > 1) {
-    const auto width = static_cast<std::size_t>(DtypeBits(tensor.dtype)) / 8;
+    const std::size_t width =
+        IsNpyText(tensor) ? TextWidth(tensor.dtype) : static_cast<std::size_t>(DtypeBits(tensor.dtype)) / 8;
     file.storage.push_back(std::make_shared<const std::string>(ToRowMajor(tensor.bytes, tensor.shape, width)));
     tensor.bytes = *file.storage.back();
   }
   file.tensors.push_back(std::move(tensor));
+}
+
+bool IsNpyText(const Tensor& tensor) { return TextWidth(tensor.dtype) > 0; }
+
+std::vector<std::string> NpyTexts(const Tensor& tensor, const std::string& where) {
+  const std::size_t width = TextWidth(tensor.dtype);
+  GRBM_CHECK(width > 0);
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < tensor.bytes.size(); at += width) {
+    const std::string_view element = tensor.bytes.substr(at, width);
+    std::string& text = texts.emplace_back();
+    if (tensor.dtype.starts_with("|S")) {
+      text = element;
+    } else {
+      ByteReader reader(element, where);
+      for (std::size_t k = 0; k < width / 4; ++k) {
+        const auto code = reader.Number<std::uint32_t>("a character");
+        if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+          throw DataError(fmt::format("{}: element {} (counted from 0) has {}, which is no character", where,
+                                      texts.size() - 1, code));
+        }
+        AppendUtf8(text, code);
+      }
+    }
+    text.erase(text.find_last_not_of('\0') + 1);  // the padding
+  }
+  return texts;
 }
 
 }  // namespace grbm

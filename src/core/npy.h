@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "grbm/core/tensor.h"
 
@@ -13,7 +14,14 @@ namespace grbm {
 std::string NpyHeader(const Tensor& tensor, const std::string& where);
 
 // Appends the array to file.tensors. It refers to `contents`, which `file` keeps in its storage
-// already, or to a copy in C's order that is added to it. `where` opens messages.
-void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where);
+// already, or to a copy in C's order that is added to it. `where` opens messages. With `text` arrays of text are taken, too:
+// their dtype is NumPy's, "<U5" or "|S5".
+void AppendNpy(TensorFile& file, std::string name, std::string_view contents, const std::string& where,
+               bool text = false);
+
+// Whether the elements are text.
+bool IsNpyText(const Tensor& tensor);
+// The elements of such an array, in UTF-8 where they are characters. Throws DataError, opened by `where`, for what is none.
+std::vector<std::string> NpyTexts(const Tensor& tensor, const std::string& where);
 
 }  // namespace grbm

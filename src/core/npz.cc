@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <new>
@@ -17,7 +18,7 @@ namespace grbm {
 
 namespace {
 
-constexpr std::uint64_t kMaxInflated = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxInflated = std::uint64_t{1} << 32;  // in memory; elsewhere, what is there is the limit
 constexpr std::string_view kExtension = ".npy";
 
 TensorFile FileOf(std::string contents, const std::string& source) {
@@ -28,7 +29,7 @@ TensorFile FileOf(std::string contents, const std::string& source) {
 }
 
 void AppendMembers(TensorFile& file, std::string_view archive, std::uint64_t large,
-                   const std::function<InflatedBytes()>& elsewhere) {
+                   const std::function<InflatedBytes()>& elsewhere, bool text) {
   std::set<std::string> names;
   std::uint64_t inflated = 0;
   for (const ZipMember& member : ListZip(archive, file.source)) {
@@ -38,9 +39,8 @@ void AppendMembers(TensorFile& file, std::string_view archive, std::uint64_t lar
     std::string_view content = member.data;
     if (member.deflated && member.size >= large) {
       const InflatedBytes bytes = elsewhere();
-      Inflate(member, kMaxInflated - inflated, file.source, bytes.take);
+      Inflate(member, member.size, file.source, bytes.take);
       content = bytes.finish();
-      inflated += content.size();
     } else if (member.deflated) {
       file.storage.push_back(
           std::make_shared<const std::string>(Inflate(member, kMaxInflated - inflated, file.source)));
@@ -48,14 +48,14 @@ void AppendMembers(TensorFile& file, std::string_view archive, std::uint64_t lar
       inflated += content.size();
     }
     CheckCrc(content, member, file.source);
-    AppendNpy(file, member.name.substr(0, member.name.size() - kExtension.size()), content, where);
+    AppendNpy(file, member.name.substr(0, member.name.size() - kExtension.size()), content, where, text);
   }
 }
 
 void AppendAll(TensorFile& file, std::string_view archive, std::uint64_t large,
-               const std::function<InflatedBytes()>& elsewhere) {
+               const std::function<InflatedBytes()>& elsewhere, bool text) {
   try {
-    AppendMembers(file, archive, large, elsewhere);
+    AppendMembers(file, archive, large, elsewhere, text);
   } catch (const std::bad_alloc&) {
     throw DataError(file.source + ": its content does not fit into memory");
   }
@@ -72,7 +72,7 @@ TensorFile ParseNpy(std::string contents, const std::string& source) {
 TensorFile ParseNpz(std::string contents, const std::string& source) {
   TensorFile file = FileOf(std::move(contents), source);
   const std::string_view archive = *file.storage.front();
-  AppendAll(file, archive, std::numeric_limits<std::uint64_t>::max(), {});
+  AppendAll(file, archive, std::numeric_limits<std::uint64_t>::max(), {}, false);
   return file;
 }
 
@@ -80,7 +80,7 @@ TensorFile ParseNpzAt(std::string_view archive, const std::string& source, std::
                       const std::function<InflatedBytes()>& inflated) {
   TensorFile file;
   file.source = source;
-  AppendAll(file, archive, large, inflated);
+  AppendAll(file, archive, std::min(large, kMaxInflated), inflated, true);
   return file;
 }
 

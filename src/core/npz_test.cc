@@ -64,6 +64,52 @@ std::string DeflatedZip(const std::string& name, const std::string& content) {
   return DeflatedZip(name, content, static_cast<std::uint32_t>(content.size()));
 }
 
+template <typename T>
+T NumberAt(const std::string& bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof(T));
+  return value;
+}
+
+// The same archive with all its sizes and places in 64 bits, as those of 4 GiB and more have them.
+std::string Wide(const std::string& zip) {
+  const std::size_t end = zip.rfind("PK\x05\x06");
+  const auto count = NumberAt<std::uint16_t>(zip, end + 10);
+  const std::size_t start = NumberAt<std::uint32_t>(zip, end + 16);
+  std::string wide = zip.substr(0, start);
+  for (std::size_t at = start, entries = 0; entries < count; ++entries) {
+    const std::size_t name = NumberAt<std::uint16_t>(zip, at + 28);
+    std::string entry = zip.substr(at, 46 + name);
+    const auto field = static_cast<std::uint16_t>(5 + 28);  // one of another kind before it
+    std::memcpy(entry.data() + 30, &field, 2);
+    AppendNumber(entry, std::uint16_t{0x7075});
+    AppendNumber(entry, std::uint16_t{1});
+    entry += 'x';
+    AppendNumber(entry, std::uint16_t{1});
+    AppendNumber(entry, std::uint16_t{24});
+    for (const std::size_t place : {24, 20, 42}) {
+      AppendNumber(entry, std::uint64_t{NumberAt<std::uint32_t>(entry, place)});
+      entry.replace(place, 4, "\xff\xff\xff\xff");
+    }
+    wide += entry;
+    at += 46 + name;
+  }
+  const std::size_t end64 = wide.size();
+  wide += "PK\x06\x06";
+  AppendNumber(wide, std::uint64_t{44});
+  AppendNumber(wide, std::uint32_t{0});  // versions
+  AppendNumber(wide, std::uint64_t{0});  // disks
+  AppendNumber(wide, std::uint64_t{count});
+  AppendNumber(wide, std::uint64_t{count});
+  AppendNumber(wide, std::uint64_t{end64 - start});
+  AppendNumber(wide, std::uint64_t{start});
+  wide += "PK\x06\x07";
+  AppendNumber(wide, std::uint32_t{0});
+  AppendNumber(wide, std::uint64_t{end64});
+  AppendNumber(wide, std::uint32_t{1});
+  return wide + zip.substr(end, 8) + std::string(12, '\xff') + std::string(2, '\0');
+}
+
 class Npz : public ::testing::Test {
  protected:
   void TearDown() override { std::filesystem::remove(path_); }
@@ -90,6 +136,26 @@ TEST_F(Npz, ReadsBackWhatWasWritten) {
   EXPECT_EQ(Example(), first);  // no dates
   WriteNpz(path_, {});
   EXPECT_TRUE(ReadNpz(path_).tensors.empty());
+}
+
+TEST_F(Npz, ReadsZip64) {
+  const TensorFile file = ParseNpz(Wide(Example()), "t");
+  ASSERT_EQ(file.tensors.size(), 2u);
+  EXPECT_THAT(GetFloats(file, "W", std::array<Index, 2>{2, 3}), ElementsAre(1, -2, 3, 4, 5, 6));
+  EXPECT_EQ(file.tensors[1].bytes, "abc");
+  const std::string npy = Npy(Describe("|u1", "(3,)"), "abc");
+  EXPECT_EQ(ParseNpz(Wide(DeflatedZip("x.npy", npy)), "t").tensors.at(0).bytes, "abc");
+}
+
+TEST_F(Npz, RefusesZip64ThatLies) {
+  const std::string wide = Wide(Example());
+  ExpectSurvivesDamage([](const std::string& zip) { ParseNpz(zip, "t"); }, wide);
+  std::string elsewhere = wide;
+  elsewhere[elsewhere.rfind("PK\x06\x07") + 8] ^= 1;
+  EXPECT_THAT(DataMessage([&] { ParseNpz(elsewhere, "t"); }), HasSubstr("end record of ZIP64 is damaged"));
+  std::string narrow = wide;
+  narrow[narrow.rfind("PK\x01\x02") + 46 + std::string("bytes.npy").size() + 5 + 2] = 16;
+  EXPECT_THAT(DataMessage([&] { ParseNpz(narrow, "t"); }), HasSubstr("'bytes.npy': 4 GiB or more (ZIP64), but of no"));
 }
 
 TEST_F(Npz, AnEmptyArrayReadsBack) {
@@ -169,7 +235,7 @@ TEST_F(Npz, RefusesArchivesThatLie) {
   EXPECT_THAT(refusal(DeflatedZip("x.npy", npy, size - 1)), HasSubstr("inflates to more than its"));
   EXPECT_THAT(refusal(DeflatedZip("x.npy", npy, size + 1)), HasSubstr("are damaged after"));
   EXPECT_THAT(refusal(DeflatedZip("x.npy", npy, 0xfffffffe)), HasSubstr("are damaged after"));
-  EXPECT_THAT(refusal(DeflatedZip("x.npy", npy, 0xffffffff)), HasSubstr("ZIP64"));
+  EXPECT_THAT(refusal(DeflatedZip("x.npy", npy, 0xffffffff)), HasSubstr("ZIP64), but of no known size"));
 
   std::string damaged = Example();
   damaged[damaged.find("abc")] = 'z';

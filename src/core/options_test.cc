@@ -74,6 +74,22 @@ TEST(Options, ErrorsNameWhereWhatAndWhatIsAllowed) {
   EXPECT_EQ(sample.count, 3);  // nothing was half assigned
 }
 
+// A third of the word's letters may be wrong; neighbours that are swapped count once.
+TEST(Options, OnlyWordsThatAreNearAreMeant) {
+  const std::vector<std::string_view> known = {"a", "fid", "kid", "steps", "reconstruction"};
+  const auto meant = [&](std::string_view word) { return DidYouMean(word, known); };
+  EXPECT_EQ(meant("zz"), "");
+  EXPECT_EQ(meant("b"), "");
+  EXPECT_EQ(meant("foo"), "");
+  EXPECT_EQ(meant("fod"), ": did you mean 'fid'?");
+  EXPECT_EQ(meant("ifd"), ": did you mean 'fid'?");
+  EXPECT_EQ(meant("stpes"), ": did you mean 'steps'?");
+  EXPECT_EQ(meant("stops"), ": did you mean 'steps'?");
+  EXPECT_EQ(meant("stopd"), "");
+  EXPECT_EQ(meant("recnstuctoin"), ": did you mean 'reconstruction'?");
+  EXPECT_EQ(meant("rxcxxstxuctxon"), "");
+}
+
 TEST(Options, UnknownKeysGetTheNearestName) {
   Sample sample;
   const auto fields = sample.Fields();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 #include <new>
+#include <span>
 
 #include "core/bytes.h"
 #include "grbm/core/error.h"
@@ -17,22 +18,57 @@ namespace {
 constexpr std::uint32_t kLocalSignature = 0x04034b50;
 constexpr std::uint32_t kDirectorySignature = 0x02014b50;
 constexpr std::uint32_t kEndSignature = 0x06054b50;
+constexpr std::uint32_t kEnd64Signature = 0x06064b50;
+constexpr std::uint32_t kLocatorSignature = 0x07064b50;
 constexpr std::uint16_t kStored = 0;
 constexpr std::uint16_t kDeflated = 8;
-constexpr std::uint16_t kEncrypted = 1;      // bit of the flags
-constexpr std::uint16_t kVersion = 20;       // 2.0: deflate
-constexpr std::uint16_t kDate = 1 << 5 | 1;  // 1 January 1980, the first that the format knows
-constexpr std::uint32_t kZip64 = 0xffffffff;
+constexpr std::uint16_t kEncrypted = 1;        // bit of the flags
+constexpr std::uint16_t kVersion = 20;         // 2.0: deflate
+constexpr std::uint16_t kDate = 1 << 5 | 1;    // 1 January 1980, the first that the format knows
+constexpr std::uint32_t kZip64 = 0xffffffff;   // in place of a number that needs 64 bits
+constexpr std::uint16_t kZip64Count = 0xffff;  // the same, of members
+constexpr std::uint16_t kZip64Field = 1;       // the extra field with such numbers
 constexpr std::size_t kEndSize = 22;
+constexpr std::size_t kLocatorSize = 20;
+constexpr std::size_t kEnd64Size = 56;
 constexpr std::size_t kMaxComment = 65535;
 constexpr std::size_t kPiece = 1 << 20;  // bytes that are inflated at a time
 
 // Where the central directory lies.
 struct Directory {
-  std::uint32_t offset = 0;
-  std::uint32_t size = 0;
-  std::uint16_t count = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint64_t count = 0;
+  std::uint64_t limit = 0;  // where the records after it begin
 };
+
+bool Fits(const Directory& d) { return d.offset <= d.limit && d.size <= d.limit - d.offset && d.count <= d.size; }
+
+// That of an archive of 4 GiB or more, or of many members: by a record that lies before the end record, at `end`.
+Directory FindDirectory64(std::string_view archive, std::size_t end, const std::string& where) {
+  constexpr std::string_view kWhat = "the end record of ZIP64";
+  ByteReader reader(archive.substr(0, end), where);
+  reader.Seek(end < kLocatorSize ? 0 : end - kLocatorSize, kWhat);
+  const auto locator = reader.Number<std::uint32_t>(kWhat);
+  reader.Take(4, kWhat);  // disk
+  const auto at = reader.Number<std::uint64_t>(kWhat);
+  if (locator != kLocatorSignature || at > end - kLocatorSize || end - kLocatorSize - at < kEnd64Size) {
+    throw DataError(fmt::format("{}: byte {}: the archive's end record of ZIP64 is damaged", where, end));
+  }
+  reader.Seek(at, kWhat);
+  const auto signature = reader.Number<std::uint32_t>(kWhat);
+  reader.Take(20, kWhat);  // size, versions, disks
+  Directory directory;
+  const auto disk_count = reader.Number<std::uint64_t>(kWhat);
+  directory.count = reader.Number<std::uint64_t>(kWhat);
+  directory.size = reader.Number<std::uint64_t>(kWhat);
+  directory.offset = reader.Number<std::uint64_t>(kWhat);
+  directory.limit = at;
+  if (signature != kEnd64Signature || disk_count != directory.count || !Fits(directory)) {
+    throw DataError(fmt::format("{}: byte {}: the archive's end record of ZIP64 is damaged", where, at));
+  }
+  return directory;
+}
 
 // The record at the end of the archive, before a comment of up to 64 KiB.
 Directory FindDirectory(std::string_view archive, const std::string& where) {
@@ -51,12 +87,11 @@ Directory FindDirectory(std::string_view archive, const std::string& where) {
     directory.offset = reader.Number<std::uint32_t>("the end record");
     const auto comment = reader.Number<std::uint16_t>("the end record");
     if (comment != reader.remaining()) continue;
-    if (directory.offset == kZip64 || directory.count == 0xffff) {
-      throw DataError(fmt::format(
-          "{}: byte {}: a ZIP64 archive: allowed are archives below 4 GiB: use .npy or safetensors", where, at));
+    directory.limit = at;
+    if (directory.offset == kZip64 || directory.size == kZip64 || directory.count == kZip64Count) {
+      return FindDirectory64(archive, at, where);
     }
-    const std::uint64_t end = std::uint64_t{directory.offset} + directory.size;
-    if (disk != 0 || directory_disk != 0 || disk_count != directory.count || end > at) {
+    if (disk != 0 || directory_disk != 0 || disk_count != directory.count || !Fits(directory)) {
       throw DataError(fmt::format("{}: byte {}: the archive's end record is damaged", where, at));
     }
     return directory;
@@ -64,8 +99,28 @@ Directory FindDirectory(std::string_view archive, const std::string& where) {
   throw DataError(where + ": no end record: not a ZIP archive, or truncated");
 }
 
+// Puts the numbers that an entry of the directory has no room for in their place, in the order of the format. Returns
+// whether all are there.
+bool TakeWide(std::string_view extra, const std::string& where, std::span<std::uint64_t* const> numbers) {
+  constexpr std::string_view kWhat = "a member's extra fields";
+  ByteReader fields(extra, where);
+  std::string_view wide;
+  while (fields.remaining() >= 4) {
+    const auto id = fields.Number<std::uint16_t>(kWhat);
+    const std::string_view field = fields.Take(fields.Number<std::uint16_t>(kWhat), kWhat);
+    if (id == kZip64Field) wide = field;
+  }
+  ByteReader values(wide, where);
+  for (std::uint64_t* const number : numbers) {
+    if (*number != kZip64) continue;
+    if (values.remaining() < sizeof(*number)) return false;
+    *number = values.Number<std::uint64_t>(kWhat);
+  }
+  return true;
+}
+
 // The member's data, found through the header in front of them; all within `area`.
-std::string_view MemberData(std::string_view area, std::uint32_t offset, std::uint32_t size, const std::string& name,
+std::string_view MemberData(std::string_view area, std::uint64_t offset, std::uint64_t size, const std::string& name,
                             const std::string& where) {
   ByteReader reader(area, where);
   reader.Seek(offset, "a member");
@@ -121,10 +176,10 @@ std::vector<ZipMember> ListZip(std::string_view archive, const std::string& wher
   const Directory directory = FindDirectory(archive, where);
   // Members lie before the directory.
   const std::string_view area = archive.substr(0, directory.offset);
-  ByteReader reader(archive.substr(0, std::size_t{directory.offset} + directory.size), where);
+  ByteReader reader(archive.substr(0, directory.offset + directory.size), where);
   reader.Seek(directory.offset, "the directory");
   std::vector<ZipMember> members;
-  for (int i = 0; i < directory.count; ++i) {
+  for (std::uint64_t i = 0; i < directory.count; ++i) {
     const std::size_t at = reader.position();
     const auto signature = reader.Number<std::uint32_t>("a directory entry");
     reader.Take(4, "a directory entry");  // versions
@@ -133,15 +188,16 @@ std::vector<ZipMember> ListZip(std::string_view archive, const std::string& wher
     reader.Take(4, "a directory entry");  // time and date
     ZipMember member;
     member.crc = reader.Number<std::uint32_t>("a directory entry");
-    const auto stored_size = reader.Number<std::uint32_t>("a directory entry");
+    std::uint64_t stored_size = reader.Number<std::uint32_t>("a directory entry");
     member.size = reader.Number<std::uint32_t>("a directory entry");
     const auto name_size = reader.Number<std::uint16_t>("a directory entry");
     const auto extra_size = reader.Number<std::uint16_t>("a directory entry");
     const auto comment_size = reader.Number<std::uint16_t>("a directory entry");
     reader.Take(8, "a directory entry");  // disk and attributes
-    const auto offset = reader.Number<std::uint32_t>("a directory entry");
+    std::uint64_t offset = reader.Number<std::uint32_t>("a directory entry");
     member.name = reader.Take(name_size, "a member's name");
-    reader.Take(std::uint64_t{extra_size} + comment_size, "a directory entry");
+    const std::string_view extra = reader.Take(extra_size, "a directory entry");
+    reader.Take(comment_size, "a directory entry");
 
     const auto refuse = [&](std::string_view what) {
       throw DataError(fmt::format("{}: byte {}: member {}: {}", where, at, Quoted(member.name), what));
@@ -151,9 +207,8 @@ std::vector<ZipMember> ListZip(std::string_view archive, const std::string& wher
     if (method != kStored && method != kDeflated) {
       refuse(fmt::format("compression method {}: allowed are stored (0) and deflated (8)", method));
     }
-    if (stored_size == kZip64 || member.size == kZip64 || offset == kZip64) {
-      refuse("4 GiB or more (ZIP64): use .npy or safetensors");
-    }
+    std::uint64_t* const numbers[] = {&member.size, &stored_size, &offset};
+    if (!TakeWide(extra, where, numbers)) refuse("4 GiB or more (ZIP64), but of no known size");
     member.deflated = method == kDeflated;
     if (!member.deflated && stored_size != member.size) refuse("stored, but of two sizes");
     member.data = MemberData(area, offset, stored_size, member.name, where);
@@ -178,7 +233,12 @@ void Inflate(const ZipMember& member, std::uint64_t limit, const std::string& wh
     ~End() { inflateEnd(stream); }
   } const end = {&stream};
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(member.data.data()));
-  stream.avail_in = static_cast<uInt>(member.data.size());
+  std::size_t given = 0;
+  const auto feed = [&] {  // zlib counts in 32 bits
+    if (stream.avail_in > 0) return;
+    stream.avail_in = static_cast<uInt>(std::min<std::size_t>(std::size_t{1} << 30, member.data.size() - given));
+    given += stream.avail_in;
+  };
 
   std::string piece(std::min<std::size_t>(kPiece, member.size), '\0');
   std::size_t size = 0;
@@ -187,6 +247,7 @@ void Inflate(const ZipMember& member, std::uint64_t limit, const std::string& wh
     const std::size_t room = std::min<std::size_t>(piece.size(), member.size - size);
     stream.next_out = reinterpret_cast<Bytef*>(piece.data());
     stream.avail_out = static_cast<uInt>(room);
+    feed();
     status = inflate(&stream, Z_NO_FLUSH);
     take(std::string_view(piece).substr(0, room - stream.avail_out));
     size += room - stream.avail_out;
@@ -195,10 +256,11 @@ void Inflate(const ZipMember& member, std::uint64_t limit, const std::string& wh
     Bytef more = 0;
     stream.next_out = &more;
     stream.avail_out = 1;
+    feed();
     status = inflate(&stream, Z_FINISH);
     if (stream.avail_out == 0) refuse(fmt::format("inflates to more than its {} bytes", member.size));
   }
-  if (status != Z_STREAM_END || stream.avail_in != 0 || size != member.size) {
+  if (status != Z_STREAM_END || stream.avail_in != 0 || given != member.data.size() || size != member.size) {
     refuse(fmt::format("the compressed data are damaged after {} of {} bytes", size, member.size));
   }
 }

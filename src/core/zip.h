@@ -1,4 +1,5 @@
-// ZIP archives, as far as .npz needs them: stored or deflated members, no encryption, no ZIP64.
+// ZIP archives, as far as .npz needs them: stored or deflated members, no encryption. Those of
+// 4 GiB and more (ZIP64) are read, and not written.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace grbm {
 struct ZipMember {
   std::string name;
   std::string_view data;   // as stored in the archive
-  std::uint32_t size = 0;  // when inflated
+  std::uint64_t size = 0;  // when inflated
   std::uint32_t crc = 0;
   bool deflated = false;
 };

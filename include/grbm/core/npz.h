@@ -22,7 +22,7 @@ TensorFile ParseNpy(std::string contents, const std::string& source);
 TensorFile ParseNpz(std::string contents, const std::string& source);
 // The same of an archive that is elsewhere, such as a mapped file, and must outlive the result: tensors that are stored
 // refer to it. What is deflated is handed over to `inflated` piece by piece, from a size of `large` bytes on, and looked at
-// where that then says it is.
+// where that then says it is. Arrays of text are taken, too; their dtype is NumPy's.
 struct InflatedBytes {
   std::function<void(std::string_view piece)> take;
   std::function<std::string_view()> finish;
