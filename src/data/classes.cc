@@ -59,4 +59,9 @@ std::vector<Index> ClassNumbers(std::span<const int> labels, const Dataset::Name
   return numbers;
 }
 
+std::vector<Index> ClassNumbers(const Dataset& data, std::span<const std::string> classes) {
+  RequireLabels(data);
+  return ClassNumbers(data.labels(), data.names(), classes, data.source());
+}
+
 }  // namespace grbm

@@ -12,15 +12,11 @@
 
 namespace grbm {
 
-namespace {
-
 std::string_view TrimSpaces(std::string_view text) {
   const std::size_t first = text.find_first_not_of(' ');
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
-
-}  // namespace
 
 std::string ColumnText(std::size_t column, std::span<const std::string> names) {
   return names.empty() ? fmt::format("{}", column + 1) : fmt::format("{} {}", column + 1, Quoted(names[column]));
@@ -29,7 +25,12 @@ std::string ColumnText(std::size_t column, std::span<const std::string> names) {
 std::size_t ChooseColumn(std::string_view word, std::span<const std::string> names, std::size_t count,
                          const std::string& where) {
   const auto named = std::ranges::find(names, word);
-  if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
+  if (named != names.end()) {
+    const auto again = std::find(named + 1, names.end(), word);
+    if (again == names.end()) return static_cast<std::size_t>(named - names.begin());
+    throw ConfigError(fmt::format("{}: columns {} and {} are both called {}: choose by number", where,
+                                  named - names.begin() + 1, again - names.begin() + 1, Quoted(word)));
+  }
   const std::optional<std::size_t> number = NumberIn<std::size_t>(word);
   if (number && *number >= 1 && *number <= count) return *number - 1;
   const std::vector<std::string_view> known(names.begin(), names.end());

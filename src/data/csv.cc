@@ -3,17 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <deque>
 #include <limits>
 #include <numeric>
 #include <optional>
 #include <vector>
 
 #include "core/bytes.h"
+#include "core/number.h"
 #include "data/column_steps.h"
 #include "data/columns.h"
+#include "data/csv_lines.h"
 #include "data/row_store.h"
 #include "grbm/core/error.h"
 
@@ -21,130 +21,22 @@ namespace grbm {
 
 namespace {
 
-// The number that the text is, all of it; may be infinite or NaN.
-std::optional<double> Number(std::string_view text) {
-  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (end != text.data() + text.size()) return {};
-  if (error == std::errc::result_out_of_range) {
-    // Too large, or too small: only the exponent's sign tells.
-    return text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos ? 0.0 : HUGE_VAL;
-  }
-  if (error != std::errc()) return {};
-  return value;
-}
-
-// Cuts text into lines of cells.
-class Lines {
- public:
-  Lines(std::string_view text, const std::string& path) : text_(text), path_(path) {
-    if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
-    const std::string_view first = text_.substr(0, text_.find_first_of("\r\n", text_.find_first_not_of(" \r\n")));
-    separator_ = first.find('\t') != std::string_view::npos && first.find(',') == std::string_view::npos  ? '\t'
-                 : first.find(';') != std::string_view::npos && first.find(',') == std::string_view::npos ? ';'
-                                                                                                          : ',';
-  }
-
-  // The next line that is not empty into cells().
-  bool Next() {
-    while (!text_.empty()) {
-      Split();
-      if (cells_.size() > 1 || !cells_[0].empty()) return true;
-    }
-    return false;
-  }
-
-  const std::vector<std::string_view>& cells() const { return cells_; }  // without quotes and the spaces around them
-  char separator() const { return separator_; }
-
-  [[noreturn]] void Refuse(std::string_view column, const std::string& what) const {
-    throw DataError(fmt::format("{}: line {}, column {}: {}", path_, line_, column, what));
-  }
-
- private:
-  bool IsSpace(char c) const { return c == ' ' || (c == '\t' && separator_ != '\t'); }
-
-  std::string_view Trim(std::string_view text) const {
-    while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
-    while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
-    return text;
-  }
-
-  // One line off text_, into cells_.
-  void Split() {
-    cells_.clear();
-    unquoted_.clear();
-    line_ = next_line_;
-    for (bool more = true; more;) {
-      std::size_t at = 0;
-      while (at < text_.size() && IsSpace(text_[at])) ++at;
-      if (at < text_.size() && text_[at] == '"') {
-        text_.remove_prefix(at + 1);
-        cells_.push_back(Trim(TakeQuoted()));
-        const std::string_view rest = TakeCell(more);
-        if (!rest.empty()) {
-          Refuse(fmt::format("{}", cells_.size()), "text after a closing quote: expected is a separator");
-        }
-      } else {
-        cells_.push_back(TakeCell(more));
-      }
-    }
-  }
-
-  // Up to the next separator or the line's end, which are taken off, too.
-  std::string_view TakeCell(bool& more) {
-    const std::size_t end = std::min(text_.find(separator_), text_.find('\n'));
-    std::string_view cell = text_.substr(0, end);
-    more = end != std::string_view::npos && text_[end] == separator_;
-    text_.remove_prefix(end == std::string_view::npos ? text_.size() : end + 1);
-    if (!more) {
-      ++next_line_;
-      if (cell.ends_with('\r')) cell.remove_suffix(1);
-    }
-    return Trim(cell);
-  }
-
-  // What stands in quotes, of which the first was taken.
-  std::string_view TakeQuoted() {
-    std::string& cell = unquoted_.emplace_back();
-    for (;;) {
-      const std::size_t quote = text_.find('"');
-      if (quote == std::string_view::npos) {
-        Refuse(fmt::format("{}", cells_.size() + 1), "a quote without its end");
-      }
-      cell += text_.substr(0, quote);
-      text_.remove_prefix(quote + 1);
-      if (!text_.starts_with('"')) break;
-      cell += '"';
-      text_.remove_prefix(1);
-    }
-    next_line_ += static_cast<std::size_t>(std::ranges::count(cell, '\n'));
-    return cell;
-  }
-
-  std::string_view text_;  // what is left
-  const std::string& path_;
-  char separator_ = ',';
-  std::size_t line_ = 0;
-  std::size_t next_line_ = 1;
-  std::vector<std::string_view> cells_;
-  std::deque<std::string> unquoted_;
-};
-
 class Table {
  public:
   Table(std::string_view text, const std::string& path, const CsvOptions& options)
       : lines_(text, path), path_(path), options_(options) {
     for (std::string_view rest = options.missing; !rest.empty();) {
       const std::string_view mark = rest.substr(0, rest.find(','));
-      marks_.push_back(mark);
       rest.remove_prefix(std::min(rest.size(), mark.size() + 1));
+      marks_.push_back(TrimSpaces(mark));
+      const std::optional<double> number = NumberOfCell(marks_.back());
+      if (number && !std::isnan(*number)) number_marks_.push_back(*number);
     }
   }
 
   Dataset Read() {
     bool more = lines_.Next();
+    if (more) lines_.DropEmptyLast();
     if (more && IsHeader()) {
       names_.assign(lines_.cells().begin(), lines_.cells().end());
       more = lines_.Next();
@@ -158,10 +50,15 @@ class Table {
   }
 
  private:
-  bool IsMissing(std::string_view cell) const {
-    return cell.empty() || std::ranges::find(marks_, cell) != marks_.end();
+  // `value`: the number that the cell is. A mark that is a number stands for equal ones, however they are written.
+  bool IsMissing(std::string_view cell, const std::optional<double>& value) const {
+    return cell.empty() || std::ranges::find(marks_, cell) != marks_.end() ||
+           (value && std::ranges::find(number_marks_, *value) != number_marks_.end());
   }
-  bool IsText(std::string_view cell) const { return !IsMissing(cell) && !Number(cell); }
+  bool IsText(std::string_view cell) const {
+    const std::optional<double> value = NumberOfCell(cell);
+    return !value && !IsMissing(cell, value);
+  }
 
   // Whether the line names the columns: it has no number, or none above those of the next line, or counts the columns, as
   // pandas does where they have no names. The first name may be empty.
@@ -169,15 +66,15 @@ class Table {
     const auto& cells = lines_.cells();
     if (std::ranges::any_of(cells.begin() + 1, cells.end(), [](auto cell) { return cell.empty(); })) return false;
     if (cells[0].empty() && cells.size() > 1) return true;
-    if (std::ranges::none_of(cells, [](auto cell) { return Number(cell).has_value(); })) return true;
+    if (std::ranges::none_of(cells, [](auto cell) { return NumberOfCell(cell).has_value(); })) return true;
     if (Counts(cells)) {
       notes_.emplace_back("the first line counts the columns, and is left out");
       return true;
     }
-    Lines ahead = lines_;
+    CsvLines ahead = lines_;
     if (!ahead.Next() || ahead.cells().size() != cells.size()) return false;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      if (IsText(cells[c]) && Number(ahead.cells()[c])) return true;
+      if (IsText(cells[c]) && NumberOfCell(ahead.cells()[c])) return true;
     }
     return false;
   }
@@ -188,6 +85,16 @@ class Table {
       if (cells[c] != fmt::format("{}", c)) return false;
     }
     return cells.size() >= 3;
+  }
+
+  // Whether the first column is 0, 1, 2, ..., from this line to the last, as pandas' reset_index makes it.
+  bool CountsRows() const {
+    CsvLines ahead = lines_;
+    std::size_t row = 0;
+    do {
+      if (NumberIn<std::size_t>(ahead.cells()[0]) != row++) return false;
+    } while (ahead.Next());
+    return true;
   }
 
   std::string Named(std::size_t column) const { return ColumnText(column, names_); }
@@ -219,10 +126,15 @@ class Table {
       }
       return TakeConditions();
     }
+    const auto taken = [&](std::size_t c) {
+      return label_ == c || weight_ == c || std::ranges::find(conditions_, c) != conditions_.end();
+    };
+    const bool counted = !index && count_ > 1 && !names_.empty() && names_[0] == "index" && !taken(0) && CountsRows();
     if (index) notes_.emplace_back("column 1 names the rows, and is left out");
+    if (counted) notes_.emplace_back("column 1 'index' counts the rows, and is left out");
     std::vector<std::size_t> texts;
-    for (std::size_t c = index ? 1 : 0; c < count_; ++c) {
-      if (label_ == c || weight_ == c || std::ranges::find(conditions_, c) != conditions_.end()) continue;
+    for (std::size_t c = index || counted ? 1 : 0; c < count_; ++c) {
+      if (taken(c)) continue;
       (IsText(lines_.cells()[c]) ? texts : columns_).push_back(c);
     }
     // What begins as a number does, "2,5" or a date, was not meant as a name.
@@ -231,13 +143,20 @@ class Table {
     });
     if (texts.size() == 1 && names && !label_ && !columns_.empty()) {
       label_ = texts[0];
+      text_line_ = lines_.line();
       notes_.push_back(fmt::format("column {} holds text, and is taken as labels", Named(texts[0])));
     } else if (!texts.empty()) {
-      lines_.Refuse(Named(texts[0]),
-                    fmt::format("{} is not a number{}: name the columns that are by data.columns, labels by data.label",
-                                Quoted(lines_.cells()[texts[0]]), Hint(lines_.cells()[texts[0]])));
+      const std::string_view cell = lines_.cells()[texts[0]];
+      const std::string hint = Hint(cell);
+      lines_.Refuse(
+          Named(texts[0]),
+          fmt::format("{} is not a number{}", Quoted(cell),
+                      hint.empty() ? ": name the columns that are by data.columns, labels by data.label" : hint));
     }
-    if (columns_.empty()) lines_.Refuse("1", "no column of numbers");
+    if (columns_.empty()) {
+      throw ConfigError(fmt::format(
+          "{}: no column is left to model: all {} are names of rows, labels, weights or conditions", path_, count_));
+    }
     TakeConditions();
   }
 
@@ -252,12 +171,27 @@ class Table {
   // Behind the values, until Finish.
   void TakeConditions() { columns_.insert(columns_.end(), conditions_.begin(), conditions_.end()); }
 
-  // What may have been meant.
+  // What may have been meant by a cell that is no number.
   std::string Hint(std::string_view cell) const {
-    if (lines_.separator() != ';' && cell.find(';') != std::string_view::npos) {
-      return ": separate cells by commas, not semicolons";
+    const auto parts = [&](char c) {  // whether a number ends there
+      const std::size_t at = cell.find(c);
+      return at != std::string_view::npos && NumberOfCell(cell.substr(0, at)).has_value();
+    };
+    if (lines_.separator() != ',' && parts(',')) return ": decimals have a point";
+    if (lines_.cells().size() > 1) {
+      return lines_.separator() == ',' && parts(';')
+                 ? ": the line has commas and semicolons: one of them separates cells, and decimals have a point"
+                 : "";
     }
-    return lines_.separator() != ',' && cell.find(',') != std::string_view::npos ? ": decimals have a point" : "";
+    for (const auto& [c, name] : {std::pair('\t', "tab"), std::pair(';', "semicolon")}) {
+      if (!parts(c)) continue;
+      return fmt::format(": cells are separated as those of the first line are, and it has no {}", name);
+    }
+    for (const auto& [c, name] : {std::pair('|', "'|'"), std::pair(' ', "blanks"), std::pair(':', "':'")}) {
+      if (!parts(c)) continue;
+      return fmt::format(": cells seem to be separated by {}: allowed are commas, tabs and semicolons", name);
+    }
+    return "";
   }
 
   [[noreturn]] void RefuseLength(std::size_t expected) const {
@@ -278,15 +212,17 @@ class Table {
     rows_->Append(row_);
     if (weight_) weights_.push_back(Weight(cells[*weight_]));
     if (!label_) return;
-    if (IsMissing(cells[*label_])) lines_.Refuse(Named(*label_), "the label is missing: leave the row out");
-    labels_.emplace_back(cells[*label_]);
+    const std::string_view label = cells[*label_];
+    if (IsMissing(label, number_marks_.empty() ? std::nullopt : NumberOfCell(label)))
+      lines_.Refuse(Named(*label_), "the label is missing: leave the row out");
+    labels_.emplace_back(label);
   }
 
   // As it is given; finite as a float, too, or NaN where it is missing.
   double Value(std::string_view cell, std::size_t column) const {
     const std::string shown = cell.empty() ? "an empty cell" : Quoted(cell);
-    const std::optional<double> value = Number(cell);
-    if (IsMissing(cell) || (options_.gaps && value && std::isnan(*value))) {
+    const std::optional<double> value = NumberOfCell(cell);
+    if (IsMissing(cell, value) || (options_.gaps && value && std::isnan(*value))) {
       if (options_.gaps) return std::numeric_limits<double>::quiet_NaN();
       lines_.Refuse(Named(column), fmt::format("{}: the value is missing: leave the row out, or fill in the value{}",
                                                shown, kGapAdvice));
@@ -299,20 +235,34 @@ class Table {
   }
 
   double Weight(std::string_view cell) const {
-    const std::optional<double> value = Number(cell);
+    const std::optional<double> value = NumberOfCell(cell);
     if (value && std::isfinite(*value) && *value >= 0) return *value;
     lines_.Refuse(Named(*weight_), fmt::format("{} is no weight: allowed are finite numbers of at least 0",
                                                cell.empty() ? "an empty cell" : Quoted(cell)));
   }
 
+  // A column that was taken as labels for its first cell alone, though most of it are numbers.
+  void CheckText() const {
+    const auto numbers =
+        std::ranges::count_if(labels_, [](const auto& cell) { return NumberOfCell(cell).has_value(); });
+    if (2 * numbers <= std::ssize(labels_)) return;
+    lines_.RefuseAt(text_line_, Named(*label_),
+                    fmt::format("{} is not a number, as {} of the {} cells below are: name it in data.missing, or the "
+                                "columns that are numbers by data.columns, labels by data.label",
+                                Quoted(labels_[0]), numbers, labels_.size() - 1));
+  }
+
   Dataset Finish() {
+    if (text_line_ > 0) CheckText();
     Dataset::Names names{.columns = {}, .labels = {}, .notes = std::move(notes_)};
     if (!names_.empty()) {
       for (const std::size_t c : columns_) names.columns.push_back(names_[c]);
     }
     std::vector<int> labels = NumberLabels(labels_, names.labels);
     Dataset::Storage storage = rows_->Finish({}, path_);
-    storage.warning = steps_->Warning(path_);
+    std::vector<std::string> texts;
+    for (const std::size_t c : columns_) texts.push_back(Named(c));
+    storage.warning = steps_->Warning(path_, texts);
     storage.gaps = options_.gaps;
     const Dataset all =
         Dataset(std::move(storage), std::move(labels)).WithNames(std::move(names)).WithWeights(std::move(weights_));
@@ -322,19 +272,21 @@ class Table {
     return all.WithConditions(last);
   }
 
-  Lines lines_;
+  CsvLines lines_;
   const std::string& path_;
   const CsvOptions& options_;
   std::vector<std::string_view> marks_;
+  std::vector<double> number_marks_;
   std::vector<std::string> names_;  // of all columns, or none
   std::size_t count_ = 0;
   std::vector<std::size_t> columns_;
   std::optional<std::size_t> label_;
+  std::size_t text_line_ = 0;  // where the column of text begins that became the labels unasked; 0: none did
   std::optional<std::size_t> weight_;
   std::vector<std::size_t> conditions_;
   std::vector<float> row_;
   std::optional<RowStore> rows_;
-  std::optional<ColumnSteps> steps_;
+  std::optional<ColumnSteps<double>> steps_;
   std::vector<std::string> labels_;
   std::vector<double> weights_;
   std::vector<std::string> notes_;

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/bytes.h"
 #include "data/row_store.h"
 #include "grbm/core/error.h"
 
@@ -153,6 +154,9 @@ Dataset Dataset::WithConditions(std::span<const std::size_t> columns) const {
     others.push_back(i);
     if (!names().columns.empty()) names_of_values.columns.push_back(names().columns[i]);
   }
+  if (!names().columns.empty()) {
+    for (const std::size_t i : columns) names_of_values.conditions.push_back(names().columns[i]);
+  }
   RowStore values(visible() - given);
   values.Expect(rows());
   auto conditions = std::make_shared<Matrix>(rows(), given);
@@ -217,6 +221,22 @@ Matrix Dataset::ReadConditions(std::span<const Index> rows) const {
 const Dataset::Names& Dataset::names() const {
   static const Names kNone;
   return names_ ? *names_ : kNone;
+}
+
+void Dataset::CheckNames(std::span<const std::string> columns, std::span<const std::string> conditions,
+                         std::string_view whose) const {
+  const auto check = [&](std::span<const std::string> own, std::span<const std::string> expected, const char* what,
+                         const char* option) {
+    const auto [differs, other] = std::ranges::mismatch(own, expected);
+    if (differs == own.end() || other == expected.end()) return;
+    const bool elsewhere = std::ranges::find(own, *other) != own.end();
+    throw DataError(fmt::format(
+        "{}: its {} {} is {}, that of {} {}: {}", source(), what, differs - own.begin() + 1, Quoted(*differs), whose,
+        Quoted(*other),
+        elsewhere ? fmt::format("name them in that order by {}", option) : "rename it, or leave out the first line"));
+  };
+  check(names().columns, columns, "column", "--columns");
+  check(names().conditions, conditions, "condition", "data.condition");
 }
 
 Dataset Dataset::WithNames(Names names) const {

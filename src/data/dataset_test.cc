@@ -117,6 +117,27 @@ TEST(Dataset, ValuesMayBeMissingWhereConditionsAreKnown) {
               HasSubstr("a: row 1 (counted from 0): a condition is missing"));
 }
 
+TEST(Dataset, NamesAreThoseThatAreExpected) {
+  const Dataset nameless(Floats(), {}, "a");
+  const Dataset data = nameless.WithNames({.columns = {"a", "b", "u"}, .labels = {}, .notes = {}});
+  const std::size_t last[] = {2};
+  const Dataset given = data.WithConditions(last);
+  EXPECT_THAT(given.names().columns, ElementsAre("a", "b"));
+  EXPECT_THAT(given.names().conditions, ElementsAre("u"));
+  const auto message = [&](std::vector<std::string> columns, std::vector<std::string> conditions) {
+    return DataMessage([&] { given.CheckNames(columns, conditions, "the model"); });
+  };
+  const std::string none = "(nothing was thrown)";
+  EXPECT_EQ(message({"a", "b"}, {"u"}), none);
+  EXPECT_EQ(message({}, {}), none);
+  EXPECT_THAT(message({"b", "a"}, {}),
+              HasSubstr("its column 1 is 'a', that of the model 'b': name them in that order"));
+  EXPECT_THAT(message({"a", "c"}, {}), HasSubstr("its column 2 is 'b', that of the model 'c': rename it"));
+  EXPECT_THAT(message({}, {"w"}), HasSubstr("its condition 1 is 'u', that of the model 'w': rename it"));
+  const std::string model[] = {"x"};
+  EXPECT_NO_THROW(nameless.CheckNames(model, {}, "the model"));  // of places alone
+}
+
 TEST(Dataset, RowsCarryTheirWeights) {
   const Dataset data = Dataset(Floats(), {}, "a").WithWeights({0.5, 2});
   EXPECT_THAT(data.weights(), ElementsAre(0.5, 2));

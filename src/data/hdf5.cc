@@ -5,13 +5,16 @@
 #ifdef GRBM_HAS_HDF5
 #include <fmt/core.h>
 #include <fmt/ranges.h>
-#include <hdf5.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
+#include "data/column_steps.h"
 #include "data/columns.h"
+#include "data/hdf5_file.h"
 #include "data/idx.h"
 #include "data/sparse.h"
 #endif
@@ -31,223 +34,89 @@ Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions&) {
 
 namespace {
 
-// An identifier of the HDF5 library, closed at its end.
-class Handle {
+// "csr_matrix", "csc_matrix" or, as older versions wrote it, "csr", "csc"; something else or nothing: no sparse matrix.
+std::string SparseFormat(const Hdf5File& file, const std::string& group) {
+  const std::string format = file.TextAttribute(group, "encoding-type");
+  return format.empty() ? file.TextAttribute(group, "h5sparse_format") : format;
+}
+bool ByRows(const std::string& format) { return format.starts_with("csr"); }
+bool ByColumns(const std::string& format) { return format.starts_with("csc"); }
+
+// The arrays and sparse matrices of a file or of a group, by their full paths.
+class Contents {
  public:
-  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), close_(other.close_) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
-  }
-  operator hid_t() const { return id_; }
-  bool valid() const { return id_ >= 0; }
+  explicit Contents(const Hdf5File& file, const std::string& group = "") : file_(file) { Collect(group, 0); }
 
- private:
-  hid_t id_;
-  herr_t (*close_)(hid_t);
-};
+  const std::vector<std::string>& of_rows() const { return of_rows_; }  // of numbers, of rank 2 to 4
+  const std::vector<std::string>& all() const { return all_; }
+  bool whole() const { return seen_ <= kMostSeen; }
 
-class Hdf5File {
- public:
-  explicit Hdf5File(const std::string& path) : path_(path), file_(Open(path), H5Fclose) {
-    if (!file_.valid()) throw DataError(path_ + ": not a valid HDF5 file: truncated?");
-  }
-
-  bool Has(const std::string& name) const {
-    // Every part of the path is asked for by itself: the library says nothing of those below one that is not there.
-    for (std::size_t at = 0; at != std::string::npos;) {
-      at = name.find('/', at + 1);
-      if (H5Lexists(file_, name.substr(0, at).c_str(), H5P_DEFAULT) <= 0) return false;
-    }
-    return true;
-  }
-  bool IsArray(const std::string& name) const {
-    const Handle object(H5Oopen(file_, name.c_str(), H5P_DEFAULT), H5Oclose);
-    return object.valid() && H5Iget_type(object) == H5I_DATASET;
-  }
-
-  std::vector<std::string> TopNames() const {
-    std::vector<std::string> names;
-    H5Literate(
-        file_, H5_INDEX_NAME, H5_ITER_INC, nullptr,
-        [](hid_t, const char* name, const H5L_info_t*, void* list) -> herr_t {
-          static_cast<std::vector<std::string>*>(list)->emplace_back(name);
-          return 0;
-        },
-        &names);
-    return names;
-  }
-
-  std::vector<Index> Shape(const std::string& name) const {
-    const Handle array = OpenArray(name);
-    const Handle space(H5Dget_space(array), H5Sclose);
-    const int rank = H5Sget_simple_extent_ndims(space);
-    if (rank < 0) Refuse(name, "not a plain array");
-    std::vector<hsize_t> sizes(static_cast<std::size_t>(rank));
-    if (rank > 0) H5Sget_simple_extent_dims(space, sizes.data(), nullptr);
-    std::uint64_t elements = 1;
-    std::vector<Index> shape;
-    for (const hsize_t size : sizes) {
-      if (size > (std::uint64_t{1} << 40) || (size > 0 && elements > (std::uint64_t{1} << 40) / size)) {
-        Refuse(name, "more than 2^40 elements");
-      }
-      elements *= size;
-      shape.push_back(static_cast<Index>(size));
-    }
-    return shape;
-  }
-
-  bool IsByte(const std::string& name) const {
-    const Handle array = OpenArray(name);
-    const Handle type(H5Dget_type(array), H5Tclose);
-    return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == 1 && H5Tget_sign(type) == H5T_SGN_NONE;
-  }
-  bool IsText(const std::string& name) const {
-    const Handle array = OpenArray(name);
-    const Handle type(H5Dget_type(array), H5Tclose);
-    return H5Tget_class(type) == H5T_STRING;
-  }
-
-  // All elements, as numbers of one kind.
-  template <typename T>
-  std::vector<T> Numbers(const std::string& name, hid_t kind) const {
-    const Handle array = OpenNumbers(name);
-    const std::vector<Index> shape = Shape(name);
-    const Index count = std::accumulate(shape.begin(), shape.end(), Index{1}, std::multiplies<>());
-    std::vector<T> values(static_cast<std::size_t>(count));
-    if (count > 0 && H5Dread(array, kind, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) < 0) RefuseRead(name);
-    return values;
-  }
-
-  // The rows of an array of rank 2 or more, some at a time.
-  template <typename T>
-  void AppendRows(const std::string& name, hid_t kind, Index visible, RowStore& store) const {
-    const Handle array = OpenNumbers(name);
-    const Handle space(H5Dget_space(array), H5Sclose);
-    const std::vector<Index> shape = Shape(name);
-    store.Expect(shape[0]);
-    std::vector<hsize_t> start(shape.size(), 0);
-    std::vector<hsize_t> sizes(shape.begin(), shape.end());
-    std::vector<T> values;
-    ForRowBlocks(shape[0], visible, [&](Index first, Index count) {
-      start[0] = static_cast<hsize_t>(first);
-      sizes[0] = static_cast<hsize_t>(count);
-      values.resize(static_cast<std::size_t>(count * visible));
-      const Handle room(H5Screate_simple(static_cast<int>(sizes.size()), sizes.data(), nullptr), H5Sclose);
-      if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, sizes.data(), nullptr) < 0 ||
-          H5Dread(array, kind, room, space, H5P_DEFAULT, values.data()) < 0) {
-        RefuseRead(name);
-      }
-      store.Append(std::span<const T>(values));
-    });
-  }
-
-  std::vector<std::string> Texts(const std::string& name) const {
-    const Handle array = OpenArray(name);
-    const Handle type(H5Dget_type(array), H5Tclose);
-    const std::vector<Index> shape = Shape(name);
-    if (shape.size() != 1) Refuse(name, "not a list");
-    const auto count = static_cast<std::size_t>(shape[0]);
-    std::vector<std::string> texts;
-    if (H5Tis_variable_str(type) > 0) {
-      std::vector<char*> words(count, nullptr);
-      if (count > 0 && H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, words.data()) < 0)
-        Refuse(name, "cannot be read");
-      for (const char* word : words) texts.emplace_back(word == nullptr ? "" : word);
-      const Handle space(H5Dget_space(array), H5Sclose);
-      H5Dvlen_reclaim(type, space, H5P_DEFAULT, words.data());
-      return texts;
-    }
-    const std::size_t width = H5Tget_size(type);
-    if (width == 0 || width > 65536) Refuse(name, "text of a length that is not known");
-    std::string bytes(count * width, '\0');
-    if (count > 0 && H5Dread(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()) < 0)
-      Refuse(name, "cannot be read");
-    for (std::size_t i = 0; i < count; ++i) texts.emplace_back(bytes.substr(i * width, width).c_str());
-    return texts;
-  }
-
-  // An attribute of an object; empty where it has none.
-  std::string TextAttribute(const std::string& object, const char* name) const {
-    const Handle attribute(H5Aopen_by_name(file_, object.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    if (!attribute.valid()) return {};
-    const Handle type(H5Aget_type(attribute), H5Tclose);
-    if (H5Tget_class(type) != H5T_STRING) return {};
-    if (H5Tis_variable_str(type) > 0) {
-      char* text = nullptr;
-      if (H5Aread(attribute, type, &text) < 0 || text == nullptr) return {};
-      std::string copy = text;
-      H5free_memory(text);
-      return copy;
-    }
-    std::string text(H5Tget_size(type), '\0');
-    if (H5Aread(attribute, type, text.data()) < 0) return {};
-    return text.c_str();
-  }
-  std::vector<std::int64_t> NumbersAttribute(const std::string& object, const char* name) const {
-    const Handle attribute(H5Aopen_by_name(file_, object.c_str(), name, H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
-    if (!attribute.valid()) return {};
-    const Handle space(H5Aget_space(attribute), H5Sclose);
-    const hssize_t count = H5Sget_simple_extent_npoints(space);
-    if (count <= 0 || count > 16) return {};
-    std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-    if (H5Aread(attribute, H5T_NATIVE_INT64, values.data()) < 0) return {};
-    return values;
-  }
-
-  [[noreturn]] void Refuse(const std::string& name, const std::string& what) const {
-    throw DataError(fmt::format("{}: {}: {}", path_, name, what));
+  static std::string Text(const std::vector<std::string>& names) {
+    constexpr std::size_t kShown = 12;
+    if (names.empty()) return "none";
+    const auto shown = std::span(names).first(std::min(kShown, names.size()));
+    return fmt::format("{}{}", fmt::join(shown, ", "),
+                       names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
   }
 
  private:
-  static hid_t Open(const std::string& path) {
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // the library is told what to say, and says nothing by itself
-    return H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  }
-  Handle OpenArray(const std::string& name) const {
-    Handle array(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose);
-    if (!array.valid()) Refuse(name, "no such array");
-    return array;
-  }
-  Handle OpenNumbers(const std::string& name) const {
-    Handle array = OpenArray(name);
-    const Handle type(H5Dget_type(array), H5Tclose);
-    const H5T_class_t type_class = H5Tget_class(type);
-    if (type_class != H5T_INTEGER && type_class != H5T_FLOAT && type_class != H5T_ENUM) Refuse(name, "not numbers");
-    return array;
-  }
-  [[noreturn]] void RefuseRead(const std::string& name) const {
-    Refuse(name, "cannot be read: truncated, or compressed in a way that is not known here");
+  void Collect(const std::string& group, int depth) {
+    for (const std::string& name : file_.Names(group.empty() ? "/" : group)) {
+      if (++seen_ > kMostSeen) return;
+      const std::string path = group.empty() ? name : fmt::format("{}/{}", group, name);
+      if (file_.IsArray(path)) {
+        all_.push_back(path);
+        const int rank = file_.Rank(path);
+        if (rank >= 2 && rank <= 4 && file_.ElementsOf(path).numbers()) of_rows_.push_back(path);
+      } else if (file_.IsGroup(path)) {
+        const std::string format = SparseFormat(file_, path);
+        if (ByRows(format) || ByColumns(format)) {
+          all_.push_back(path);
+          of_rows_.push_back(path);
+        } else if (depth < kMostDepth) {
+          Collect(path, depth + 1);
+        }
+      }
+    }
   }
 
-  const std::string& path_;
-  Handle file_;
+  // A group may hold itself: there is an end.
+  static constexpr int kMostDepth = 8;
+  static constexpr int kMostSeen = 1000;
+
+  const Hdf5File& file_;
+  std::vector<std::string> of_rows_;
+  std::vector<std::string> all_;
+  int seen_ = 0;
 };
 
 // What is meant where no key is given.
 std::string DefaultKey(const Hdf5File& file, const std::string& path) {
-  std::vector<std::string> arrays;
-  const std::vector<std::string> names = file.TopNames();
-  if (std::ranges::find(names, "X") != names.end() && std::ranges::find(names, "obs") != names.end()) return "X";
-  for (const std::string& name : names) {
-    if (!file.IsArray(name)) continue;
-    const std::size_t rank = file.Shape(name).size();
-    if (rank >= 2 && rank <= 4) arrays.push_back(name);
+  if (file.Has("X") && file.Has("obs")) return "X";
+  const Contents contents(file);
+  const std::vector<std::string>& arrays = contents.of_rows();
+  if (!contents.whole() && arrays.size() < 2) {
+    throw ConfigError(fmt::format("{}: more arrays and groups than are looked through: say which by data.key", path));
   }
   if (arrays.size() == 1) return arrays[0];
+  if (arrays.empty()) {
+    throw DataError(fmt::format("{}: no array of numbers whose rank is 2 to 4: there are {}", path,
+                                Contents::Text(contents.all())));
+  }
   throw ConfigError(fmt::format("{}: {} arrays of rows and values: say which by data.key: there are {}", path,
-                                arrays.size(), fmt::join(names, ", ")));
+                                arrays.size(), Contents::Text(arrays)));
 }
 
 Dataset::Storage ReadSparse(const Hdf5File& file, const std::string& key, const std::string& path) {
-  std::string format = file.TextAttribute(key, "encoding-type");
-  if (format.empty()) format = file.TextAttribute(key, "h5sparse_format");  // as older versions wrote it
+  const std::string format = SparseFormat(file, key);
   std::vector<std::int64_t> shape = file.NumbersAttribute(key, "shape");
   if (shape.empty()) shape = file.NumbersAttribute(key, "h5sparse_shape");
-  const bool rows = format.starts_with("csr");
-  const bool columns = format.starts_with("csc");
-  if ((!rows && !columns) || shape.size() != 2 || shape[0] < 1 || shape[1] < 1) {
+  const bool columns = ByColumns(format);
+  if ((!ByRows(format) && !columns) || shape.size() != 2 || shape[0] < 1 || shape[1] < 1) {
+    const Contents contents(file, key);
+    if (!contents.all().empty() && !ByRows(format) && !columns) {
+      file.Refuse(key, "a group: name an array of it: there are " + Contents::Text(contents.all()));
+    }
     file.Refuse(key,
                 "a group that is no sparse matrix: expected are the attributes encoding-type, csr_matrix or "
                 "csc_matrix, and shape");
@@ -269,33 +138,50 @@ std::string PlaceOf(const Hdf5File& file, const std::string& name, const char* s
   throw ConfigError(fmt::format("{}: data.{} = {}: no such array, and no such column of obs", path, setting, name));
 }
 
+// Numbers as names of classes: whole ones without a point, others as short as they can be told apart.
+template <typename T>
+std::vector<std::string> NumberTexts(const Hdf5File& file, const std::string& name, hid_t kind, bool fractions) {
+  std::vector<std::string> texts;
+  for (const T number : file.Numbers<T>(name, kind)) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::abs(number) < T{0x1p53} && number == std::floor(number)) {
+        texts.push_back(fmt::format("{}", static_cast<std::int64_t>(number)));
+        continue;
+      }
+      if (!fractions || !std::isfinite(number)) {
+        file.Refuse(name,
+                    fmt::format("{} is no label: allowed are whole numbers below 2^53, text and categories", number));
+      }
+    }
+    texts.push_back(fmt::format("{}", number));
+  }
+  return texts;
+}
+
+// The elements of a list as names of classes; `fractions`: whether numbers that are not whole may be.
+std::vector<std::string> ClassTexts(const Hdf5File& file, const std::string& name, bool fractions) {
+  const Hdf5File::Elements elements = file.ElementsOf(name);
+  if (elements.text()) return file.Texts(name);
+  if (elements.floats() && elements.size <= 4) return NumberTexts<float>(file, name, H5T_NATIVE_FLOAT, fractions);
+  if (elements.floats()) return NumberTexts<double>(file, name, H5T_NATIVE_DOUBLE, fractions);
+  if (elements.is_unsigned) return NumberTexts<std::uint64_t>(file, name, H5T_NATIVE_UINT64, fractions);
+  return NumberTexts<std::int64_t>(file, name, H5T_NATIVE_INT64, fractions);
+}
+
 std::vector<int> ReadLabels(const Hdf5File& file, const std::string& label, const std::string& path,
                             std::vector<std::string>& names) {
   const std::string place = PlaceOf(file, label, "label", path);
+  if (file.IsArray(place)) return NumberLabels(ClassTexts(file, place, false), names);
+  // AnnData's categories
+  const auto codes = file.Numbers<std::int64_t>(place + "/codes", H5T_NATIVE_INT64);
+  const std::vector<std::string> categories = ClassTexts(file, place + "/categories", true);
   std::vector<std::string> texts;
-  if (!file.IsArray(place)) {  // AnnData's categories
-    const auto codes = file.Numbers<std::int64_t>(place + "/codes", H5T_NATIVE_INT64);
-    std::vector<std::string> categories;
-    if (file.IsText(place + "/categories")) {
-      categories = file.Texts(place + "/categories");
-    } else {
-      for (const auto number : file.Numbers<std::int64_t>(place + "/categories", H5T_NATIVE_INT64)) {
-        categories.push_back(fmt::format("{}", number));
-      }
+  for (const std::int64_t code : codes) {
+    if (code < 0 || code >= std::ssize(categories)) {
+      file.Refuse(place,
+                  fmt::format("code {}: a label is missing, or not among the {} categories", code, categories.size()));
     }
-    for (const std::int64_t code : codes) {
-      if (code < 0 || code >= std::ssize(categories)) {
-        file.Refuse(
-            place, fmt::format("code {}: a label is missing, or not among the {} categories", code, categories.size()));
-      }
-      texts.push_back(categories[static_cast<std::size_t>(code)]);
-    }
-  } else if (file.IsText(place)) {
-    texts = file.Texts(place);
-  } else {
-    for (const auto number : file.Numbers<std::int64_t>(place, H5T_NATIVE_INT64)) {
-      texts.push_back(fmt::format("{}", number));
-    }
+    texts.push_back(categories[static_cast<std::size_t>(code)]);
   }
   return NumberLabels(texts, names);
 }
@@ -307,19 +193,44 @@ std::vector<double> ReadWeights(const Hdf5File& file, const std::string& weight,
   return weights;
 }
 
+// Rows of a type that tells more apart than floats do. The warning where that is lost.
+template <typename T>
+std::string AppendWide(const Hdf5File& file, const std::string& key, hid_t kind, Index visible, RowStore& store,
+                       const std::string& path) {
+  ColumnSteps<T> steps(visible);
+  std::vector<float> floats;
+  file.ForRows<T>(key, kind, visible, [&](std::span<const T> values) {
+    for (std::size_t at = 0; at < values.size(); at += ToSize(visible)) steps.Add(values.subspan(at, ToSize(visible)));
+    floats.resize(values.size());
+    std::ranges::transform(values, floats.begin(), [](T value) { return static_cast<float>(value); });
+    store.Append(floats);
+  });
+  return steps.Warning(path);
+}
+
 Dataset::Storage ReadValues(const Hdf5File& file, const std::string& key, const std::string& path) {
   if (!file.IsArray(key)) return ReadSparse(file, key, path);
   const std::vector<Index> sizes = file.Shape(key);
   const ImageShape shape = ShapeOfRows(sizes, path + ": " + key);
   const Index visible = shape.known() ? shape.size() : sizes[1];
-  const bool bytes = file.IsByte(key);
-  RowStore store(visible, bytes);
-  if (bytes) {
-    file.AppendRows<std::uint8_t>(key, H5T_NATIVE_UINT8, visible, store);
+  const Hdf5File::Elements elements = file.ElementsOf(key);
+  RowStore store(visible, elements.bytes());
+  store.Expect(sizes[0]);
+  std::string warning;
+  if (elements.wide_floats()) {
+    warning = AppendWide<double>(file, key, H5T_NATIVE_DOUBLE, visible, store, path);
+  } else if (elements.wide_integers() && elements.is_unsigned) {
+    warning = AppendWide<std::uint64_t>(file, key, H5T_NATIVE_UINT64, visible, store, path);
+  } else if (elements.wide_integers()) {
+    warning = AppendWide<std::int64_t>(file, key, H5T_NATIVE_INT64, visible, store, path);
+  } else if (elements.bytes()) {
+    file.ForRows<std::uint8_t>(key, H5T_NATIVE_UINT8, visible, [&](auto values) { store.Append(values); });
   } else {
-    file.AppendRows<float>(key, H5T_NATIVE_FLOAT, visible, store);
+    file.ForRows<float>(key, H5T_NATIVE_FLOAT, visible, [&](auto values) { store.Append(values); });
   }
-  return store.Finish(shape, path);
+  Dataset::Storage storage = store.Finish(shape, path);
+  storage.warning = std::move(warning);
+  return storage;
 }
 
 }  // namespace
@@ -328,8 +239,8 @@ Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions& options) {
   const Hdf5File file(path);
   const std::string name = options.key.empty() ? DefaultKey(file, path) : options.key;
   if (!file.Has(name)) {
-    throw ConfigError(
-        fmt::format("{}: data.key = {}: no such array: there are {}", path, name, fmt::join(file.TopNames(), ", ")));
+    throw ConfigError(fmt::format("{}: data.key = {}: no such array: there are {}", path, name,
+                                  Contents::Text(Contents(file).all())));
   }
   Dataset::Names names;
   std::vector<int> labels;
@@ -341,7 +252,7 @@ Dataset ReadHdf5Rows(const std::string& path, const ArrayOptions& options) {
     std::string index = file.TextAttribute("var", "_index");
     if (index.empty()) index = "_index";
     const std::string place = "var/" + index;
-    if (file.Has(place) && file.IsArray(place) && file.IsText(place)) names.columns = file.Texts(place);
+    if (file.Has(place) && file.IsArray(place) && file.ElementsOf(place).text()) names.columns = file.Texts(place);
     if (std::ssize(names.columns) != data.visible()) names.columns.clear();
   }
   data = data.WithNames(std::move(names));

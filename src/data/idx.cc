@@ -185,7 +185,7 @@ Dataset ReadIdx(const FileBytes& file, const std::string& path, std::vector<int>
   store.Expect(rows);
   std::vector<float> row(static_cast<std::size_t>(visible));
   const std::size_t width = Width(array.header.type);
-  ColumnSteps steps(visible);
+  ColumnSteps<double> steps(visible);
   const char* at = array.elements.bytes.data();
   for (Index r = 0; r < rows; ++r) {
     for (std::size_t i = 0; i < row.size(); ++i, at += width) {

@@ -169,11 +169,17 @@ class FolderReader {
   ImageShape shape_;
 };
 
-// Of an inner folder, which is that of a class, none is no error.
-std::vector<std::string> List(const std::string& folder, bool inner) {
-  std::vector<std::string> names;
+// What lies in a folder, in any order.
+struct Listing {
+  std::vector<std::string> images;
   std::vector<std::string> folders;
   std::size_t others = 0;
+  bool run = false;  // whether it is the folder of a run, which may have pictures, too
+};
+
+// `strict`: what cannot be read, and images of other formats, are errors.
+Listing List(const std::string& folder, bool strict) {
+  Listing listing;
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
@@ -182,32 +188,21 @@ std::vector<std::string> List(const std::string& folder, bool inner) {
     const std::string extension = Extension(path);
     std::error_code ignored;
     if (name.starts_with('.') || name == kPartition) continue;
-    if (OneOf(extension, {".bmp", ".gif", ".webp", ".tif", ".tiff", ".jp2", ".avif", ".heic"})) {
+    if (name == "manifest.json") listing.run = true;
+    if (strict && OneOf(extension, {".bmp", ".gif", ".webp", ".tif", ".tiff", ".jp2", ".avif", ".heic"})) {
       throw DataError(
           fmt::format("{}: images of this format are not read: allowed are PNG and JPEG: convert it", path.string()));
     }
     if (OneOf(extension, {".png", ".jpg", ".jpeg"}) && !fs::is_directory(path, ignored)) {
-      names.push_back(name);
+      listing.images.push_back(name);
     } else if (fs::is_directory(path, ignored)) {
-      folders.push_back(name);
+      listing.folders.push_back(name);
     } else {
-      ++others;
+      ++listing.others;
     }
   }
-  if (error) throw IoError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
-  if (names.empty() && !inner) {
-    for (const std::string& name : folders) {
-      for (const std::string& image : List(Join(folder, name), true)) names.push_back(name + "/" + image);
-    }
-  }
-  if (names.empty() && !inner) {
-    throw DataError(
-        fmt::format("{}: no PNG or JPEG image in this folder ({} other files or folders): expected are "
-                    "images whose names end in .png, .jpg or .jpeg, or a folder of them for each class",
-                    folder, others + folders.size()));
-  }
-  std::ranges::sort(names);
-  return names;
+  if (error && strict) throw IoError(fmt::format("{}: cannot read the folder: {}", folder, error.message()));
+  return listing;
 }
 
 // "cat/1.png" is of the class cat.
@@ -230,11 +225,37 @@ bool HasPartition(const std::string& folder) {
                              [&](const fs::path& place) { return fs::is_regular_file(place / kPartition, error); });
 }
 
-std::vector<std::string> ListImages(const std::string& folder) { return List(folder, false); }
+FolderImages ListImages(const std::string& folder) {
+  Listing top = List(folder, true);
+  FolderImages all{std::move(top.images), {}};
+  std::ranges::sort(all.names);
+  std::ranges::sort(top.folders);
+  const std::string beside = all.names.empty() ? "" : all.names[0];
+  for (const std::string& name : top.folders) {
+    const auto [images, folders, others, run] = List(Join(folder, name), beside.empty());
+    if (run) continue;
+    if (!beside.empty() && !images.empty()) {
+      throw DataError(
+          fmt::format("{}: images, such as {}, beside folders of images, such as {}: allowed are either: move the "
+                      "images into the folders of their classes, or give one folder",
+                      folder, beside, name));
+    }
+    if (beside.empty() && images.empty()) all.notes.push_back(fmt::format("folder {}: no image, and no class", name));
+    for (const std::string& image : images) all.names.push_back(fmt::format("{}/{}", name, image));
+  }
+  if (all.names.empty()) {
+    throw DataError(
+        fmt::format("{}: no PNG or JPEG image in this folder ({} other files or folders): expected are "
+                    "images whose names end in .png, .jpg or .jpeg, or a folder of them for each class",
+                    folder, top.others + top.folders.size()));
+  }
+  std::ranges::sort(all.names);
+  return all;
+}
 
 ImageSizes MeasureImages(const std::string& folder) {
   ImageSizes sizes;
-  for (const std::string& name : ListImages(folder)) {
+  for (const std::string& name : ListImages(folder).names) {
     const std::string path = Join(folder, name);
     const FileBytes file = MapFile(path);
     ImageShape shape = PeekSize(file.bytes);

@@ -10,11 +10,15 @@
 
 namespace grbm {
 
-// The names of the PNG and JPEG files in the folder, by their endings, sorted. Hidden files, other files and folders
-// do not count, except that images of other formats are refused. Where there are none, those of the folders in it, as
-// "class/name". Throws IoError where the folder cannot be read,
-// DataError where it holds no image.
-std::vector<std::string> ListImages(const std::string& folder);
+struct FolderImages {
+  std::vector<std::string> names;  // sorted; of the folders of classes as "class/name"
+  std::vector<std::string> notes;  // folders in which there are none
+};
+// The PNG and JPEG files in the folder, by their endings. Hidden files, other files and folders do not count, except that
+// images of other formats are refused. Where there are none, those of the folders in it, of which folders of runs do not
+// count. Throws IoError where the folder cannot be read, DataError where it holds no image, or images beside folders of
+// them.
+FolderImages ListImages(const std::string& folder);
 
 // True where CelebA's partition file is in the folder or beside it.
 bool HasPartition(const std::string& folder);

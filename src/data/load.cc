@@ -109,7 +109,12 @@ void CheckFits(const char* name, const std::string& value, bool fits, const char
 
 constexpr const char* kTakesConditions = "tables, NPY, NPZ and HDF5 files";
 
-void CheckNoConditions(const DataOptions& options) {
+// Data of which no column or array can be chosen; `labels`: where they can.
+void CheckNoneChosen(const DataOptions& options, const char* labels) {
+  CheckFits("columns", options.columns, false, "tables (.csv, .tsv)", options.source);
+  CheckFits("label", options.label, false, labels, options.source);
+  CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
+  CheckFits("key", options.key, false, "NPZ and HDF5 files", options.source);
   CheckFits("condition", options.condition, false, kTakesConditions, options.source);
   if (options.history == 0) return;
   throw ConfigError(fmt::format("data: history = {}: {}: allowed for the rows of one file, in the order of time",
@@ -134,6 +139,9 @@ Dataset LoadFile(const DataOptions& options) {
   const bool table = HasEnding(path, ".csv") || HasEnding(path, ".tsv");
   const bool npz = IsZip(file.bytes);
   const bool hdf5 = IsHdf5(file.bytes);
+  if (IsGzip(file.bytes) && !IsIdx(GunzipStart(file.bytes, 4, path))) {
+    throw DataError(path + ": compressed, and not an IDX file: no other is read compressed: gunzip it first");
+  }
   CheckFits("columns", options.columns, table, "tables (.csv, .tsv)", path);
   CheckFits("label", options.label, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
   CheckFits("weight", options.weight, table || npz || hdf5, "tables, NPZ, HDF5 and h5ad files", path);
@@ -198,13 +206,9 @@ std::optional<std::vector<Index>> ChosenRows(const DataOptions& options, Index r
 }
 
 Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
-  CheckFits("columns", options.columns, false, "tables (.csv, .tsv)", options.source);
-  CheckFits("label", options.label, false, "tables, NPZ, HDF5 and h5ad files: here folders are the classes",
-            options.source);
-  CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
-  CheckFits("key", options.key, false, "NPZ and HDF5 files", options.source);
-  CheckNoConditions(options);
-  std::vector<std::string> names = ListImages(options.source);
+  CheckNoneChosen(options, "tables, NPZ, HDF5 and h5ad files: here folders are the classes");
+  FolderImages images = ListImages(options.source);
+  std::vector<std::string> names = std::move(images.names);
   if (options.held_out.empty()) {
     names = SelectSplit(options.source, std::move(names), options.split);
   } else {
@@ -216,7 +220,10 @@ Dataset LoadFolder(const DataOptions& options, ThreadPool& pool, const LoadProgr
     for (const Index i : *chosen) taken.push_back(std::move(names[static_cast<std::size_t>(i)]));
     names = std::move(taken);
   }
-  return LoadImages(options.source, names, Index{options.crop}, Index{options.resize}, pool, progress);
+  const Dataset data = LoadImages(options.source, names, Index{options.crop}, Index{options.resize}, pool, progress);
+  Dataset::Names with_notes = data.names();
+  with_notes.notes = std::move(images.notes);
+  return data.WithNames(std::move(with_notes));
 }
 
 Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProgress& progress) {
@@ -224,8 +231,8 @@ Dataset LoadChecked(const DataOptions& options, ThreadPool& pool, const LoadProg
   if (options.source.empty()) throw ConfigError("data: source is empty: name the data, or give a path");
   if (IsDataName(options.source)) {
     CheckNothingHeldOut(options, "has held-out data of its own");
-    CheckFits("weight", options.weight, false, "tables, NPZ, HDF5 and h5ad files", options.source);
-    CheckNoConditions(options);
+    CheckNoneChosen(options,
+                    "tables, NPZ, HDF5 and h5ad files: named data have labels of their own, or none: leave it empty");
   }
   if (options.history > 0 && (transform || !options.condition.empty())) {
     throw ConfigError(

@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class ImageFolder : public FolderTest {
  protected:
@@ -299,12 +300,31 @@ TEST_F(ImageFolder, FoldersInItAreClasses) {
   Put("cat/2.png", MakeGreyPng(2, 1, 20));
   Put("cat/1.png", MakeGreyPng(2, 1, 30));
   std::filesystem::create_directories(Path("empty"));
+  Put("run/manifest.json", "{}");
+  Put("run/samples.png", MakeGreyPng(9, 9));
   const Dataset data = Load();
   EXPECT_THAT(data.ReadAll().values(), ElementsAre(30, 31, 20, 21, 10, 11));
   EXPECT_THAT(data.labels(), ElementsAre(0, 0, 1));
   EXPECT_THAT(data.names().labels, ElementsAre("cat", "dog"));
-  Put("top.png", MakeGreyPng(2, 1, 40));
-  EXPECT_EQ(Load().rows(), 1);  // with images of its own, the folders in it do not count
+  EXPECT_THAT(data.names().notes, ElementsAre("folder empty: no image, and no class"));
+}
+
+TEST_F(ImageFolder, ImagesBesideFoldersOfImagesAreRefused) {
+  Put("cat/1.png", MakeGreyPng(1, 1));
+  Put("top.png", MakeGreyPng(1, 1, 40));
+  EXPECT_EQ(DataMessage([&] { Load(); }),
+            folder_.string() +
+                ": images, such as top.png, beside folders of images, such as cat: allowed are either: move the images "
+                "into the folders of their classes, or give one folder");
+  // Folders without images, with what is not read, or of a run may lie beside images.
+  std::filesystem::remove_all(Path("cat"));
+  Put("empty/notes.txt", "");
+  Put("other/x.gif", "GIF89a");
+  Put("run/manifest.json", "{}");
+  Put("run/samples.png", MakeGreyPng(9, 9));
+  const Dataset data = Load();
+  EXPECT_THAT(data.ReadAll().values(), ElementsAre(40));
+  EXPECT_THAT(data.names().notes, IsEmpty());
 }
 
 class HeldOut : public FolderTest {
@@ -391,7 +411,8 @@ TEST_F(HeldOut, ConditionsThatCannotBeAreRefused) {
               HasSubstr("column 2 'b' is a condition, and among data.columns"));
   EXPECT_THAT(refused({.source = table, .label = "b", .condition = "b"}),
               HasSubstr("column 2 'b' is the label, and among data.condition"));
-  EXPECT_THAT(refused({.source = table, .condition = "1-3"}), HasSubstr("no column of numbers"));
+  EXPECT_THAT(refused({.source = table, .condition = "1-3"}),
+              HasSubstr("c.csv: no column is left to model: all 3 are"));
   EXPECT_THAT(refused({.source = table, .history = 2}), HasSubstr("2 rows, of which each needs 2 before it"));
   EXPECT_THAT(refused({.source = table, .condition = "a", .history = 1}),
               HasSubstr("history = 1: not with data.condition"));
@@ -430,6 +451,12 @@ TEST_F(HeldOut, WhatCannotWorkIsRefused) {
   EXPECT_THAT(refused({.source = "gmm-iso", .held_out = "0.1"}), HasSubstr("has held-out data of its own"));
   EXPECT_THAT(refused({.source = Put("one.csv", "1\n"), .held_out = "0.1"}), HasSubstr("has one row"));
   EXPECT_THAT(refused({.source = path, .key = "x"}), HasSubstr("allowed for NPZ and HDF5 files"));
+  for (const char* name : {"mnist", "gmm-iso", "strokes"}) {
+    EXPECT_EQ(refused({.source = name, .columns = "1"}),
+              fmt::format("data: columns = 1: {}: allowed for tables (.csv, .tsv)", name));
+    EXPECT_THAT(refused({.source = name, .label = "y"}), HasSubstr("named data have labels of their own, or none"));
+    EXPECT_THAT(refused({.source = name, .key = "x"}), HasSubstr("allowed for NPZ and HDF5 files"));
+  }
 }
 
 TEST_F(HeldOut, TheNpzArrayIsChosenByKey) {

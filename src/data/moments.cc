@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/bytes.h"
 #include "grbm/core/error.h"
 
 namespace grbm {
@@ -52,8 +53,9 @@ UnitMoments ComputeMoments(const Dataset& data) {
   });
   for (std::size_t i = 0; i < visible; ++i) {
     if (m.min[i] > m.max[i]) {
-      throw DataError(
-          fmt::format("{}: column {} (counted from 0): no value is known: leave the column out", data.source(), i));
+      const std::vector<std::string>& names = data.names().columns;
+      throw DataError(fmt::format("{}: column {}: no value is known: leave the column out", data.source(),
+                                  i < names.size() ? Quoted(names[i]) : fmt::format("{} (counted from 1)", i + 1)));
     }
     m.mean[i] = m.constant(i) ? double{m.min[i]} : m.mean[i] / known[i];
     m.known.push_back(known[i] / total);

@@ -11,6 +11,7 @@
 
 #include "core/npy.h"
 #include "data/column_steps.h"
+#include "data/columns.h"
 #include "data/idx.h"
 #include "data/mapped_file.h"
 #include "data/row_store.h"
@@ -24,11 +25,11 @@ namespace {
 
 template <typename Number>
 std::string LossWarningOf(std::string_view bytes, Index rows, Index visible, const std::string& path) {
-  ColumnSteps steps(visible);
+  ColumnSteps<Number> steps(visible);
   std::vector<Number> row(ToSize(visible));
   for (Index r = 0; r < rows; ++r) {
     std::memcpy(row.data(), bytes.data() + ToSize(r) * row.size() * sizeof(Number), row.size() * sizeof(Number));
-    steps.Add(std::span<const Number>(row));
+    steps.Add(row);
   }
   return steps.Warning(path);
 }
@@ -70,12 +71,16 @@ Dataset Rows(const TensorFile& file, const Tensor& tensor, std::shared_ptr<const
   return Dataset(std::move(storage), std::move(labels));
 }
 
+void CheckList(const Tensor& tensor, const std::string& path, const char* what) {
+  if (tensor.shape.size() == 1) return;
+  throw DataError(
+      fmt::format("{}: {}: an array of rank {}: {} are of rank 1", path, tensor.name, tensor.shape.size(), what));
+}
+
 // The elements of an array of rank 1: `what` they are.
 std::vector<float> List(const TensorFile& file, const Tensor& tensor, const std::string& path, const char* what) {
-  if (tensor.shape.size() != 1) {
-    throw DataError(
-        fmt::format("{}: {}: an array of rank {}: {} are of rank 1", path, tensor.name, tensor.shape.size(), what));
-  }
+  CheckList(tensor, path, what);
+  if (IsNpyText(tensor)) throw DataError(fmt::format("{}: {}: text: {} are numbers", path, tensor.name, what));
   std::vector<float> values(ToSize(tensor.shape[0]));
   CopyFloats(file, tensor, values);
   return values;
@@ -89,7 +94,12 @@ std::vector<double> Weights(const TensorFile& file, const Tensor& tensor, const 
   return {values.begin(), values.end()};
 }
 
-std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path) {
+std::vector<int> Labels(const TensorFile& file, const Tensor& tensor, const std::string& path,
+                        std::vector<std::string>& names) {
+  if (IsNpyText(tensor)) {
+    CheckList(tensor, path, "labels");
+    return NumberLabels(NpyTexts(tensor, path + ": " + tensor.name), names);
+  }
   const std::vector<float> values = List(file, tensor, path, "labels");
   std::vector<int> labels;
   for (const float value : values) {
@@ -156,7 +166,7 @@ Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options) {
   std::vector<std::string> of_rows;
   for (const Tensor& tensor : archive->tensors) {
     arrays.push_back(tensor.name);
-    if (tensor.shape.size() >= 2 && tensor.shape.size() <= 4) of_rows.push_back(tensor.name);
+    if (tensor.shape.size() >= 2 && tensor.shape.size() <= 4 && !IsNpyText(tensor)) of_rows.push_back(tensor.name);
   }
   const auto find = [&](const std::string& name, const char* option) -> const Tensor& {
     const auto found = std::ranges::find(archive->tensors, name, &Tensor::name);
@@ -169,11 +179,15 @@ Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options) {
                                   of_rows.size(), fmt::join(arrays, ", ")));
   }
   const Tensor& tensor = find(key.empty() ? of_rows[0] : key, "key");
+  if (IsNpyText(tensor)) throw DataError(fmt::format("{}: {}: text: rows are of numbers", path, tensor.name));
+  Dataset::Names names;
   std::vector<int> labels;
-  if (!options.label.empty()) labels = Labels(*archive, find(options.label, "label"), path);
+  if (!options.label.empty()) labels = Labels(*archive, find(options.label, "label"), path, names.labels);
   std::vector<double> weights;
   if (!options.weight.empty()) weights = Weights(*archive, find(options.weight, "weight"), path);
-  return Rows(*archive, tensor, opened, path, std::move(labels), options.gaps).WithWeights(std::move(weights));
+  return Rows(*archive, tensor, opened, path, std::move(labels), options.gaps)
+      .WithNames(std::move(names))
+      .WithWeights(std::move(weights));
 }
 
 }  // namespace grbm

@@ -20,7 +20,7 @@ Dataset ReadNpyRows(const FileBytes& file, const std::string& path, bool gaps = 
 bool IsZip(std::string_view bytes);
 
 // The same of the array `key` of an archive; without one, of the only array of rank 2 to 4. `label` names an array of whole
-// numbers, one per row. Throws ConfigError for arrays that there are not.
+// numbers or of text, one per row. Throws ConfigError for arrays that there are not.
 Dataset ReadNpzRows(const std::string& path, const ArrayOptions& options);
 
 }  // namespace grbm

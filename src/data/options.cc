@@ -60,7 +60,8 @@ std::vector<Field> DataOptions::Fields() {
       {"key", &key, "NPZ, HDF5: which array; empty: the only one", {}, "X"},
       {"missing",
        &missing,
-       "tables: marks of missing values, separated by commas; an empty cell always is one",
+       "tables: marks of missing values, separated by commas, of which numbers stand for equal ones; an empty cell "
+       "always is one",
        {},
        "NA,-999"},
       {"gaps",

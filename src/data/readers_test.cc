@@ -165,8 +165,8 @@ TEST_F(FileReaders, TheFormatIsThatOfTheBytesNotOfTheName) {
   EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("e", "")}); }), HasSubstr("e: byte 0: ''"));
   EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("f.png", "\x89PNG\r\n\x1a\n")}); }),
               HasSubstr("give the folder of the images instead"));
-  EXPECT_THAT(DataMessage([&] { LoadDataset({.source = Put("g.gz", MakeGzip("1,2\n"))}); }),
-              HasSubstr("not an IDX file"));
+  EXPECT_EQ(DataMessage([&] { LoadDataset({.source = Put("g.csv.gz", MakeGzip("1,2\n")), .columns = "1"}); }),
+            Path("g.csv.gz") + ": compressed, and not an IDX file: no other is read compressed: gunzip it first");
 }
 
 TEST_F(FileReaders, NpyOfBytesAndFloatsStaysInTheFile) {
@@ -207,12 +207,18 @@ TEST_F(FileReaders, ColumnsThatFloatsCannotTellApartAreNamed) {
   const auto warning = [&](const char* name) { return LoadDataset({.source = Path(name)}).warning(); };
   EXPECT_THAT(warning("d.npy"), HasSubstr("column 0 from 1700000000 to 1700000060 in steps of 128 (counted"));
   EXPECT_THAT(warning("i.npy"), HasSubstr("column 1 from 1700000000"));
-  EXPECT_THAT(ParseCsv("t,x\n1700000000,1\n1700000060,2\n", "a.csv").warning(), HasSubstr("a.csv: 32-bit floats lose"));
+  const std::uint64_t high[] = {(1ull << 63) + 1, 1, (1ull << 63) + 50, 2};
+  WriteNpy(Path("u.npy"), {"", "U64", {2, 2}, {reinterpret_cast<const char*>(high), sizeof(high)}});
+  EXPECT_THAT(warning("u.npy"),
+              HasSubstr("column 0 from 9223372036854775809 to 9223372036854775858 in steps of 1.1e+12"));
+  EXPECT_THAT(ParseCsv("x,t\n1,1700000000\n2,1700000060\n", "a.csv").warning(),
+              HasSubstr("a.csv: 32-bit floats lose differences between the values of column 2 't' from 1700000000 to "
+                        "1700000060 in steps of 128: take"));
 }
 
 TEST(ColumnSteps, OnlyWhatIsLostIsNamed) {
   const auto warning = [](std::initializer_list<double> values) {
-    ColumnSteps steps(1);
+    ColumnSteps<double> steps(1);
     for (const double x : values) steps.Add(0, x);
     return steps.Warning("a");
   };
@@ -224,12 +230,21 @@ TEST(ColumnSteps, OnlyWhatIsLostIsNamed) {
   EXPECT_EQ(warning({1e5, 1e5 + 1}), "");
   EXPECT_THAT(warning({1e5, 1e5 + 0.5}), HasSubstr("column 0"));
   EXPECT_THAT(warning({-1e9 - 60, -1e9}), HasSubstr("column 0"));
-  ColumnSteps many(8);
+  ColumnSteps<double> many(8);
   for (std::size_t c = 0; c < 8; ++c) {
     many.Add(c, 1e9);
     many.Add(c, 1e9 + 1);
   }
   EXPECT_THAT(many.Warning("a"), HasSubstr("and 3 more"));
+  // Whole numbers are never rounding: the last ones of 64 bits are told apart, too.
+  ColumnSteps<std::uint64_t> last(1);
+  last.Add(0, ~std::uint64_t{0});
+  EXPECT_EQ(last.Warning("a"), "");
+  last.Add(0, ~std::uint64_t{0} - 1);
+  EXPECT_THAT(last.Warning("a"), HasSubstr("column 0 from 18446744073709551614 to 18446744073709551615 in steps"));
+  ColumnSteps<std::int64_t> whole_range(1);
+  for (const std::int64_t end : {INT64_MIN, INT64_MAX}) whole_range.Add(0, end);
+  EXPECT_EQ(whole_range.Warning("a"), "");
 }
 
 TEST_F(FileReaders, NpyInFortransOrder) {
@@ -294,7 +309,8 @@ TEST(Csv, RefusesTheRestWithLineAndColumn) {
       DataMessage([] { Csv("x,y,1\n"); }),
       "a.csv: line 1, column 1: 'x' is not a number: name the columns that are by data.columns, labels by data.label");
   EXPECT_THAT(DataMessage([] { Csv("x\n1;2\n"); }),
-              HasSubstr("column 1 'x': '1;2' is not a number: separate cells by commas, not semicolons"));
+              HasSubstr("column 1 'x': '1;2' is not a number: cells are separated as those of the first line are, and "
+                        "it has no semicolon"));
   EXPECT_THAT(DataMessage([] { Csv("x;y\n1;2,5\n3;4\n5,5;1\n"); }),
               HasSubstr("'2,5' is not a number: decimals have a point"));
   EXPECT_THAT(DataMessage([] { Csv("x,y\na,b\n"); }), HasSubstr("line 2, column 1 'x': 'a' is not a number"));
@@ -349,9 +365,10 @@ TEST(Csv, TakesLabelsAndColumns) {
   EXPECT_THAT(Csv("a,b,c,d\n1,2,3,4\n", {.columns = "d, 1-2"}).ReadAll().values(), ElementsAre(4, 1, 2));
   EXPECT_THAT(Csv("u,2,v\n1,x,y\n", {.columns = "u"}).visible(), 1);  // text that is not asked for is no matter
   const auto refused = [](const CsvOptions& options) {
-    return grbm::testing::ErrorOf([&] { Csv("ab,b\n1,2\n", options); });
+    return grbm::testing::ErrorOf([&] { Csv("width,b\n1,2\n", options); });
   };
-  EXPECT_THAT(refused({.columns = "bb"}), HasSubstr("data.columns: no column 'bb': did you mean"));
+  EXPECT_THAT(refused({.columns = "witdh"}), HasSubstr("data.columns: no column 'witdh': did you mean 'width'?"));
+  EXPECT_THAT(refused({.columns = "zz"}), HasSubstr("no column 'zz': allowed are names"));
   EXPECT_THAT(refused({.columns = "0"}), HasSubstr("allowed are names of the first line, and numbers from 1 to 2"));
   EXPECT_THAT(refused({.columns = "1-3"}), HasSubstr("columns '1-3': allowed are numbers from 1 to 2"));
   EXPECT_THAT(refused({.columns = "2-1"}), HasSubstr("the smaller first"));

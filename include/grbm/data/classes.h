@@ -21,5 +21,7 @@ std::vector<std::string> ClassNames(const Dataset& data);
 // The number of each label's class among `classes`. Throws DataError, opened by `source`, for one that is none of them.
 std::vector<Index> ClassNumbers(std::span<const int> labels, const Dataset::Names& names,
                                 std::span<const std::string> classes, const std::string& source);
+// Of all rows. Throws DataError for data without labels, too.
+std::vector<Index> ClassNumbers(const Dataset& data, std::span<const std::string> classes);
 
 }  // namespace grbm

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -38,9 +39,10 @@ class Dataset {
 
   // What a file says of its values.
   struct Names {
-    std::vector<std::string> columns;  // one per visible unit, or none
-    std::vector<std::string> labels;   // names of the labels 0, 1, ...; none where labels are plain numbers
-    std::vector<std::string> notes;    // what of the file was left out or taken in a way of its own, for people
+    std::vector<std::string> columns;          // one per visible unit, or none
+    std::vector<std::string> labels;           // names of the labels 0, 1, ...; none where labels are plain numbers
+    std::vector<std::string> notes;            // what of the file was left out or taken in a way of its own, for people
+    std::vector<std::string> conditions = {};  // of columns that are conditions, one each, or none
   };
 
   // No rows, no visible units.
@@ -91,6 +93,10 @@ class Dataset {
   Matrix ReadConditions(std::span<const Index> rows) const;
 
   const Names& names() const;
+  // Throws DataError where a column or a condition has another name than is expected in its place; with no names on either
+  // side, places are all that is known. `whose` the names are, for the message: "the model".
+  void CheckNames(std::span<const std::string> columns, std::span<const std::string> conditions,
+                  std::string_view whose) const;
   // The same rows, with these names.
   Dataset WithNames(Names names) const;
 
