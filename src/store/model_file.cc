@@ -29,15 +29,18 @@ using Metadata = std::map<std::string, std::string>;
 constexpr std::string_view kFormat = "grbm-model";
 constexpr int kFormatVersion = 1;
 constexpr std::size_t kMaxText = 1 << 20;  // bytes of a text whose length no shape tells
-constexpr std::array<std::string_view, 12> kKeys = {"format",     "format_version", "grbm_version",    "variance_floor",
-                                                    "sampler",    "generate",       "standardization", "image_shape",
-                                                    "provenance", "classes",        "conditions",      "history"};
+constexpr std::array<std::string_view, 14> kKeys = {
+    "format",      "format_version", "grbm_version", "variance_floor", "sampler", "generate", "standardization",
+    "image_shape", "provenance",     "classes",      "conditions",     "history", "columns",  "condition_columns"};
 constexpr std::string_view kNpzMetadata = "metadata";
 
 std::size_t MaxStandardizationText(Index visible) {
   // Two numbers of at most 26 characters with a comma for each unit.
   return 1024 + 64 * static_cast<std::size_t>(visible);
 }
+
+// The text of so many names: each byte may take six.
+std::size_t MaxNamesText(Index units) { return 1024 + (6 * ModelFile::kMaxName + 8) * static_cast<std::size_t>(units); }
 
 // Runs `action`; errors that do not know the file get its name in front.
 template <typename Action>
@@ -101,14 +104,21 @@ Metadata StringsFromJson(const json& object, const std::string& where) {
   return strings;
 }
 
-std::vector<std::string> ClassesFromJson(const json& array, const std::string& where) {
-  std::vector<std::string> classes;
+std::vector<std::string> NamesFromJson(const json& array, const std::string& where) {
+  std::vector<std::string> names;
   if (!array.is_array()) throw DataError(where + ": expected is a list of names");
   for (const json& name : array) {
     if (!name.is_string()) throw DataError(where + ": expected is a list of names");
-    classes.push_back(name.get<std::string>());
-    if (std::ranges::count(classes, classes.back()) > 1) {
-      throw DataError(fmt::format("{}: {} stands there twice: each class has one name", where, Quoted(classes.back())));
+    names.push_back(name.get<std::string>());
+  }
+  return names;
+}
+
+std::vector<std::string> ClassesFromJson(const json& array, const std::string& where) {
+  std::vector<std::string> classes = NamesFromJson(array, where);
+  for (const std::string& name : classes) {
+    if (std::ranges::count(classes, name) > 1) {
+      throw DataError(fmt::format("{}: {} stands there twice: each class has one name", where, Quoted(name)));
     }
   }
   return classes;
@@ -204,6 +214,16 @@ ModelFile FromTensors(const TensorFile& file) {
   with("history", [&](const std::string& text, const std::string& where) {
     result.history = HistoryFromText(text, conditions, visible, where);
   });
+  const auto names = [&](const std::string& key, Index units, std::vector<std::string>& to) {
+    with(key, [&](const std::string& text, const std::string& where) {
+      to = NamesFromJson(ParseJson(text, MaxNamesText(units), where), where);
+      if (std::ssize(to) != units) {
+        throw DataError(fmt::format("{}: {} names: expected are {}", where, to.size(), units));
+      }
+    });
+  };
+  names("columns", visible, result.columns);
+  names("condition_columns", conditions, result.condition_columns);
   with("image_shape", [&](const std::string& text, const std::string& where) {
     result.image_shape = ImageShapeFromJson(ParseJson(text, kMaxText, where), where);
     CheckImageShape(result.image_shape, visible, source);
@@ -212,6 +232,26 @@ ModelFile FromTensors(const TensorFile& file) {
     result.provenance = StringsFromJson(ParseJson(text, kMaxText, where), where);
   });
   return result;
+}
+
+ModelFile FromNpz(TensorFile tensors) {
+  const std::string path = tensors.source;
+  if (const Tensor* found = FindTensor(tensors, kNpzMetadata)) {
+    const std::string where = fmt::format("{}: array '{}'", path, kNpzMetadata);
+    if (found->dtype != "U8" || found->shape.size() != 1) {
+      throw DataError(where + ": expected is a list of uint8, the bytes of a JSON text");
+    }
+    // The texts within are bounded again, each by its own limit.
+    const Tensor* mu = FindTensor(tensors, "mu");
+    const Tensor* shift = FindTensor(tensors, "A");
+    const Index visible = mu != nullptr ? static_cast<Index>(mu->bytes.size()) : 0;
+    const Index conditions = shift != nullptr ? static_cast<Index>(shift->bytes.size()) : 0;
+    const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible) + MaxStandardizationText(conditions) +
+                              MaxNamesText(visible) + MaxNamesText(conditions);
+    tensors.metadata = StringsFromJson(ParseJson(found->bytes, limit, where), where);
+    std::erase_if(tensors.tensors, [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
+  }
+  return FromTensors(tensors);
 }
 
 Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
@@ -236,6 +276,8 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
   if (file.history > 0) metadata["history"] = std::to_string(file.history);
   if (file.image_shape.known()) metadata["image_shape"] = DumpJson(ImageShapeToJson(file.image_shape), source);
   if (!file.classes.empty()) metadata["classes"] = DumpJson(file.classes, source);
+  if (!file.columns.empty()) metadata["columns"] = DumpJson(file.columns, source);
+  if (!file.condition_columns.empty()) metadata["condition_columns"] = DumpJson(file.condition_columns, source);
   if (!provenance.empty()) metadata["provenance"] = DumpJson(provenance, source + ": provenance");
   if (metadata.contains("provenance") && metadata["provenance"].size() > kMaxText) {
     throw DataError(fmt::format("{}: provenance: {} bytes of JSON: allowed are {}", source,
@@ -288,6 +330,7 @@ ModelFile ModelFile::Given(std::string_view name, std::string_view where) const 
 ModelFile ReadModel(const std::string& path) { return FromTensors(ReadTensors(path)); }
 
 ModelFile ParseModel(std::string contents, const std::string& source) {
+  if (contents.starts_with("PK")) return FromNpz(ParseNpz(std::move(contents), source));
   return FromTensors(ParseTensors(std::move(contents), source));
 }
 
@@ -300,23 +343,6 @@ void ExportNpz(const std::string& path, const ModelFile& file) {
   WriteNpz(path, tensors.tensors);
 }
 
-ModelFile ImportNpz(const std::string& path) {
-  TensorFile tensors = ReadNpz(path);
-  if (const Tensor* found = FindTensor(tensors, kNpzMetadata)) {
-    const std::string where = fmt::format("{}: array '{}'", path, kNpzMetadata);
-    if (found->dtype != "U8" || found->shape.size() != 1) {
-      throw DataError(where + ": expected is a list of uint8, the bytes of a JSON text");
-    }
-    // The texts within are bounded again, each by its own limit.
-    const Tensor* mu = FindTensor(tensors, "mu");
-    const Tensor* shift = FindTensor(tensors, "A");
-    const Index visible = mu != nullptr ? static_cast<Index>(mu->bytes.size()) : 0;
-    const Index conditions = shift != nullptr ? static_cast<Index>(shift->bytes.size()) : 0;
-    const std::size_t limit = 4 * kMaxText + MaxStandardizationText(visible) + MaxStandardizationText(conditions);
-    tensors.metadata = StringsFromJson(ParseJson(found->bytes, limit, where), where);
-    std::erase_if(tensors.tensors, [](const Tensor& tensor) { return tensor.name == kNpzMetadata; });
-  }
-  return FromTensors(tensors);
-}
+ModelFile ImportNpz(const std::string& path) { return FromNpz(ReadNpz(path)); }
 
 }  // namespace grbm

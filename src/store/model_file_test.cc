@@ -54,6 +54,8 @@ void ExpectSame(const ModelFile& a, const ModelFile& b) {
   EXPECT_EQ(a.image_shape, b.image_shape);
   EXPECT_EQ(a.provenance, b.provenance);
   EXPECT_EQ(a.classes, b.classes);
+  EXPECT_EQ(a.columns, b.columns);
+  EXPECT_EQ(a.condition_columns, b.condition_columns);
   EXPECT_EQ(a.model.label_units(), b.model.label_units());
 }
 
@@ -126,6 +128,28 @@ TEST_F(ModelFileTest, ClassesAreKeptAndGivenOneTheModelIsOneWithout) {
   EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"(["a", "a"])"}}), HasSubstr("'a' stands there twice"));
   EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"classes", R"(["a", "b", "c", "d"])"}}),
               HasSubstr("4 of 4 visible units are labels"));
+}
+
+TEST_F(ModelFileTest, NamesOfColumnsAreKept) {
+  ModelFile file = Example();
+  file.columns.assign(ToSize(file.model.visible()), "größe, \"cm\"");
+  WriteModel(path_, file);
+  ExpectSame(ReadModel(path_), file);
+  ExpectSame(ParseModel(ReadFile(path_), path_), file);
+  ExportNpz(path_, file);
+  ExpectSame(ImportNpz(path_), file);
+  ExpectSame(ParseModel(ReadFile(path_), path_), file);  // whatever the path is called
+
+  file.columns.assign(ToSize(file.model.visible()), std::string(ModelFile::kMaxName, '\x01'));
+  WriteModel(path_, file);
+  ExpectSame(ReadModel(path_), file);
+  ExportNpz(path_, file);
+  ExpectSame(ImportNpz(path_), file);
+
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"columns", R"(["a"])"}}), HasSubstr("1 names: expected are"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"columns", "7"}}), HasSubstr("expected is a list of names"));
+  EXPECT_THAT(Refusal({{"format", "grbm-model"}, {"condition_columns", R"(["a"])"}}),
+              HasSubstr("1 names: expected are 0"));
 }
 
 // How samples are drawn is not what the model is.

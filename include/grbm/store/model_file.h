@@ -15,6 +15,8 @@
 namespace grbm {
 
 struct ModelFile {
+  static constexpr std::size_t kMaxName = 200;  // bytes of the name of a column
+
   Model model;
   SamplerOptions sampler = {};    // by which the model was trained: its chains' law is the model's
   GenerateOptions generate = {};  // how samples are drawn, where that is not as in training
@@ -24,6 +26,9 @@ struct ModelFile {
   std::vector<std::string> classes = {};  // what each label unit of the model stands for
   Standardization conditions = {};        // of the model's conditions
   Index history = 0;                      // how many rows before a row are its conditions; 0: these are columns
+  // What the data call the Gaussian units, and the conditions; none where they do not.
+  std::vector<std::string> columns = {};
+  std::vector<std::string> condition_columns = {};
 
   // The law that likelihoods and densities are of, whatever samples are drawn by.                      [math.md (54)]
   VisibleLaw law() const;
@@ -46,7 +51,7 @@ struct ModelFile {
 // metadata. A file with only these tensors is a model with the default sampler and no
 // standardisation. Throws DataError with the file and the place where something is wrong.
 ModelFile ReadModel(const std::string& path);
-// The same from memory; `source` stands for the path.
+// The same from memory, or a NumPy archive; `source` stands for the path.
 ModelFile ParseModel(std::string contents, const std::string& source);
 // Atomically. A file that was read and is written again has the same bytes.
 void WriteModel(const std::string& path, const ModelFile& file);
