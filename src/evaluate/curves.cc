@@ -16,7 +16,6 @@ namespace grbm {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"quick", "gap", "pseudo", "kl"};
 constexpr Index kPseudoRows = 100;
 constexpr Index kPseudoUnits = 4;
 
@@ -45,6 +44,11 @@ std::vector<std::string> SplitList(const std::string& text) {
   return words;
 }
 
+std::span<const std::string_view> CurveNames() {
+  static constexpr std::string_view kNames[] = {"quick", "gap", "pseudo", "kl"};
+  return kNames;
+}
+
 Curves::Curves(const EvaluateOptions& options, const Dataset& training, const std::optional<Dataset>& held_out,
                const Standardization& standardization, std::uint64_t seed, ThreadPool& pool)
     : metrics_(SplitList(options.metrics)),
@@ -53,9 +57,9 @@ Curves::Curves(const EvaluateOptions& options, const Dataset& training, const st
       pool_(pool),
       mixture_(FindMixture(training.source())) {
   for (const std::string& name : metrics_) {
-    if (std::ranges::find(kNames, name) == std::end(kNames)) {
+    if (std::ranges::find(CurveNames(), name) == CurveNames().end()) {
       throw ConfigError(fmt::format("evaluate: metrics: unknown metric '{}'{}: allowed are quick, gap, pseudo and kl",
-                                    name, DidYouMean(name, kNames)));
+                                    name, DidYouMean(name, CurveNames())));
     }
     if (name == "gap" && !held_out) {
       throw ConfigError(

@@ -26,11 +26,17 @@ void CheckFits(const EvaluationRequest& request, const Dataset& data) {
     throw DataError(fmt::format("{}: {} conditions a row, but the model has {}: they must be as many", data.source(),
                                 data.conditions(), conditions));
   }
-  if (data.visible() == visible) return;
-  const std::string other = request.given ? fmt::format("{} has {}", request.given->source(), visible)
-                                          : fmt::format("the model has {} visible units", visible);
-  throw DataError(
-      fmt::format("{}: {} values a row, but {}: they must be as many", data.source(), data.visible(), other));
+  if (data.visible() != visible) {
+    const std::string other = request.given ? fmt::format("{} has {}", request.given->source(), visible)
+                                            : fmt::format("the model has {} visible units", visible);
+    throw DataError(
+        fmt::format("{}: {} values a row, but {}: they must be as many", data.source(), data.visible(), other));
+  }
+  if (request.given) {
+    data.CheckNames(request.given->names().columns, {}, request.given->source());
+  } else {
+    data.CheckNames(request.file.columns, request.file.condition_columns, "the model");
+  }
 }
 
 }  // namespace
@@ -90,11 +96,15 @@ const Matrix& Evaluation::samples() {
 }
 
 std::string Evaluation::SamplesText() {
-  if (request_.given) return fmt::format("{} given rows", samples().rows());
+  if (request_.given) return fmt::format("{} rows of {}", samples().rows(), request_.given->source());
   const SamplerOptions drawn = file().generation();
   std::string text = fmt::format("{} samples from noise, {} steps", samples().rows(), drawn.steps);
   if (drawn.temperature != file().sampler.temperature) text += fmt::format(" at temperature {}", drawn.temperature);
   return text;
+}
+
+std::string Evaluation::ReferenceText() const {
+  return request_.given ? "of " + request_.data.source() : "training rows";
 }
 
 const QuickFeatures& Evaluation::quick() {
@@ -148,6 +158,7 @@ std::string ScoreText(const Score& score) {
   const auto [value, error] = score.estimate;
   // Rounding is no error.
   if (!(error > 1e-9 * std::abs(value)) || !std::isfinite(error)) return fmt::format("{:.6g}", value);
+  if (error >= 1e4) return fmt::format("{:.3g} ± {:.2g}", value, error);
   return fmt::format("{:.{}f} ± {:.{}f}", value, digits(error), error, digits(error));
 }
 

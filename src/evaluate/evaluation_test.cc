@@ -85,7 +85,7 @@ TEST(Evaluate, GivenRowsAreJudgedAsSamplesAre) {
   // The same rows in another order.
   EXPECT_NEAR(Find(results, "quick", "frechet").estimate.value,
               Find(results, "quick", "frechet_held_out").estimate.value, 1e-6);
-  EXPECT_THAT(Find(results, "quick", "frechet").note, HasSubstr("1000 given rows, against"));
+  EXPECT_THAT(Find(results, "quick", "frechet").note, HasSubstr("1000 rows of exact draws, against 1000 of exact draws"));
   for (const MetricScores& m : results) EXPECT_THAT(m.name, ::testing::AnyOf("quick", "memorisation", "coverage"));
   EXPECT_THAT([&] { Evaluate(evaluation, {"likelihood"}); },
               ThrowsMessage<ConfigError>(HasSubstr("likelihood: rows are judged, not a model")));

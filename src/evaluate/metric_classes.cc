@@ -60,8 +60,8 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const Judged samples = judge(evaluation.samples());
   std::vector<Score> scores;
   Add(scores, "", samples, reference,
-      fmt::format("{}, against {} training rows, on the classifier's features", evaluation.SamplesText(),
-                  reference.rows));
+      fmt::format("{}, against {} {}, on the classifier's features", evaluation.SamplesText(), reference.rows,
+                  evaluation.ReferenceText()));
   for (std::size_t c = 0; c < samples.classes.size(); ++c) {
     scores.push_back({fmt::format("class_{}", c), Share(samples.classes[c], samples.rows),
                       fmt::format("share; the data: {:.3f}", Share(reference.classes[c], reference.rows).value)});

@@ -156,11 +156,11 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   if (z.annealing)
     note += fmt::format(", {:.1f} of {} chains effective", z.annealing->effective_chains, request.chains);
   if (z.annealing && z.annealing->wide) note += "; the bounds are wider than its error bar, so only they are given";
-  scores.push_back(WithPartition("log_partition", {0, 0}, 1, z, note));
+  scores.push_back(WithPartition("log_partition", {0, 0}, 1, z, "nats, " + note));
   if (z.annealing) {
-    scores.push_back({"log_partition_lower", z.annealing->lower, "bound in expectation"});
+    scores.push_back({"log_partition_lower", z.annealing->lower, "nats, bound in expectation"});
     scores.push_back({"log_partition_upper", z.annealing->upper,
-                      fmt::format("approximate: from chains with R̂ {:.3f}{}", z.rhat,
+                      fmt::format("nats, approximate: from chains with R̂ {:.3f}{}", z.rhat,
                                   z.rhat <= 1.05 ? "" : ", which have not converged")});
   }
   AddData(scores, evaluation, "training", evaluation.training(), request.data.is_8bit(), z);

@@ -14,7 +14,8 @@ constexpr Index kCurveChains = 500;
 void Add(std::vector<Score>& scores, const std::string& name, const Diagnostics& d, const MixingOptions& options) {
   const double unknown = std::numeric_limits<double>::quiet_NaN();
   const Index draws = options.chains * (options.steps - options.steps / 2);
-  scores.push_back({name + "_rhat", {d.rhat, unknown}, d.rhat > 1.05 ? "above 1.05: not converged" : ""});
+  scores.push_back(
+      {name + "_rhat", {d.rhat, unknown}, d.rhat > 1.05 ? "above 1.05: not converged" : "1 where chains agree"});
   scores.push_back({name + "_ess", {d.ess_mean, unknown}, fmt::format("of {} draws", draws)});
   scores.push_back({name + "_autocorrelation_time", {d.autocorrelation_time, unknown}, "steps"});
 }
@@ -28,7 +29,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   std::vector<Score> scores;
   Add(scores, "energy", mixing.energy, options);
   Add(scores, "activity", mixing.activity, options);
-  scores.push_back({"acceptance", {mixing.acceptance, std::numeric_limits<double>::quiet_NaN()}});
+  scores.push_back({"acceptance", {mixing.acceptance, std::numeric_limits<double>::quiet_NaN()}, "share of moves"});
 
   const Matrix& features = evaluation.training_features();
   const Index chains = std::min(kCurveChains, features.rows());

@@ -28,7 +28,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const Matrix& reference = evaluation.training_features();
   std::vector<Score> scores;
   Add(scores, "", QuickDistances(reference, evaluation.sample_features()),
-      fmt::format("{}, against {} training rows", evaluation.SamplesText(), reference.rows()));
+      fmt::format("{}, against {} {}", evaluation.SamplesText(), reference.rows(), evaluation.ReferenceText()));
   if (evaluation.request().held_out && evaluation.held_out().rows() >= kFewest) {
     Add(scores, "_held_out", QuickDistances(reference, evaluation.held_out_features()),
         "the least one can hope for: held-out data");

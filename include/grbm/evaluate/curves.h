@@ -28,6 +28,9 @@ struct EvaluateOptions {
 // "a,b" as {"a", "b"}.
 std::vector<std::string> SplitList(const std::string& text);
 
+// Of the metrics that runs are measured by as they go on.
+std::span<const std::string_view> CurveNames();
+
 // A function of the model, the data and the seed alone: it draws from streams of its own, and changes nothing of
 // training.
 class Curves {

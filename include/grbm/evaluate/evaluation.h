@@ -67,7 +67,8 @@ class Evaluation {
   Matrix InModelUnits(const Matrix& rows) const;
 
   const Matrix& samples();
-  std::string SamplesText();  // "2000 samples from noise, 20 steps": what they are
+  std::string SamplesText();          // "2000 samples from noise, 20 steps": what they are
+  std::string ReferenceText() const;  // "training rows": what they are compared with
   const QuickFeatures& quick();
   // Of as many rows each, or fewer where there are not so many.
   const Matrix& training_features();
