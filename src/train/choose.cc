@@ -85,36 +85,40 @@ void ChooseForTables(Config& config, Index rows, Index visible, Reasons& reasons
   ChooseEpochs(config, rows, 5000, reasons);
 }
 
-std::string Toml(Config config, const Reasons& reasons, const std::string& kind) {
-  std::string text =
-      fmt::format("# Chosen for {}. To change a setting, edit a copy of this file, and: grbm train COPY.toml\n", kind);
-  Config defaults;
-  const auto sections = config.Sections();
-  const auto plain = defaults.Sections();
-  for (std::size_t s = 0; s < sections.size(); ++s) {
-    std::string lines;
-    for (std::size_t f = 0; f < sections[s].fields.size(); ++f) {
-      const Field& field = sections[s].fields[f];
-      const auto reason = reasons.find(fmt::format("{}.{}", sections[s].name, field.name));
-      if (Value(field) == Value(plain[s].fields[f]) && reason == reasons.end()) continue;
-      const std::string line = fmt::format("{} = {}", field.name, TomlText(Value(field)));
-      lines += reason == reasons.end() ? line + "\n" : fmt::format("{:<36} # {}\n", line, reason->second);
-    }
-    if (!lines.empty()) text += fmt::format("\n[{}]\n{}", sections[s].name, lines);
-  }
-  return text;
-}
-
 std::string Count(Index count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 }  // namespace
 
+std::string ChosenSettings::Toml(Config settings) const {
+  std::string text =
+      fmt::format("# Chosen for {}. To change a setting, edit a copy of this file, and: grbm train COPY.toml\n", kind);
+  Config defaults;
+  Config first = config;
+  const auto sections = settings.Sections();
+  const auto plain = defaults.Sections();
+  const auto chosen = first.Sections();
+  for (std::size_t s = 0; s < sections.size(); ++s) {
+    std::string lines;
+    for (std::size_t f = 0; f < sections[s].fields.size(); ++f) {
+      const Field& field = sections[s].fields[f];
+      const bool as_chosen = Value(field) == Value(chosen[s].fields[f]);
+      const auto reason = reasons.find(fmt::format("{}.{}", sections[s].name, field.name));
+      const bool has_reason = as_chosen && reason != reasons.end();
+      if (Value(field) == Value(plain[s].fields[f]) && as_chosen && !has_reason) continue;
+      const std::string line = fmt::format("{} = {}", field.name, TomlText(Value(field)));
+      lines += !has_reason ? line + "\n" : fmt::format("{:<36} # {}\n", line, reason->second);
+    }
+    if (!lines.empty()) text += fmt::format("\n[{}]\n{}", sections[s].name, lines);
+  }
+  return text;
+}
+
 ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   ChosenSettings chosen;
   Config& config = chosen.config;
-  Reasons reasons;
+  Reasons& reasons = chosen.reasons;
   config.data = data;
   std::error_code error;
   const bool folder = !IsDataName(data.source) && std::filesystem::is_directory(data.source, error);
@@ -152,6 +156,8 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   config.train.clip_norm = 0;
   config.train.hidden = HiddenKind::kProbability;
   config.train.visible = VisibleKind::kMean;
+  config.sampler.step_scale = StepScale::kUnit;
+  reasons["sampler.step_scale"] = "of methods with steps: so that the mean of a step is known";
   if (shape.known()) {
     ChooseForImages(config, rows, loaded.visible(), reasons);
   } else {
@@ -166,7 +172,6 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
     }
   }
   config.data.source = ResolveSource(config.data.source);
-  chosen.toml = Toml(config, reasons, chosen.kind);
   return chosen;
 }
 

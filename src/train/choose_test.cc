@@ -20,6 +20,7 @@ class Choose : public FolderTest {
     ThreadPool pool(2);
     return ChooseSettings(options, pool);
   }
+  static std::string Toml(const ChosenSettings& chosen) { return chosen.Toml(chosen.config); }
 };
 
 TEST_F(Choose, ATableGetsTheSettingsOfTables) {
@@ -34,12 +35,23 @@ TEST_F(Choose, ATableGetsTheSettingsOfTables) {
   EXPECT_EQ(chosen.config.train.epochs, 2778);  // 5,000 updates of 100 among 180 rows
 }
 
+TEST_F(Choose, WhatIsSetAnewStandsInTheFileWithoutTheReasonOfTheOld) {
+  const ChosenSettings chosen = Chosen({.source = Put("a.csv", "x,y\n1,2\n3,4\n")});
+  Config config = chosen.config;
+  config.model.hidden = 5;
+  config.model.labels = true;
+  config.train.burn_in = 0;  // its default
+  const std::string toml = chosen.Toml(config);
+  EXPECT_THAT(toml, HasSubstr("hidden = 5\n"));
+  EXPECT_EQ(ConfigText(ParseConfig(toml, "chosen.toml")), ConfigText(config));
+}
+
 TEST_F(Choose, ATableWithGapsIsLearnedFromByWhatIsKnown) {
   const ChosenSettings chosen = Chosen({.source = Put("a.csv", "x,y\n1,2\n3,NA\n,5\n")});
   EXPECT_EQ(chosen.config.data.gaps, Gaps::kSample);
-  EXPECT_THAT(chosen.toml, HasSubstr("gaps = \"sample\""));
+  EXPECT_THAT(Toml(chosen), HasSubstr("gaps = \"sample\""));
   EXPECT_THAT(chosen.notes, ElementsAre(HasSubstr("values are missing: they are drawn")));
-  EXPECT_THAT(Chosen({.source = Put("b.csv", "1,2\n3,4\n")}).toml, Not(HasSubstr("gaps")));
+  EXPECT_THAT(Toml(Chosen({.source = Put("b.csv", "1,2\n3,4\n")})), Not(HasSubstr("gaps")));
 }
 
 TEST_F(Choose, WithConditionsChainsDoNotCool) {
@@ -48,7 +60,7 @@ TEST_F(Choose, WithConditionsChainsDoNotCool) {
        {DataOptions{.source = path, .condition = "1"}, DataOptions{.source = path, .history = 2}}) {
     const ChosenSettings chosen = Chosen(options);
     EXPECT_EQ(chosen.config.train.start_temperature, 1);
-    EXPECT_THAT(chosen.toml, Not(HasSubstr("start_temperature")));
+    EXPECT_THAT(Toml(chosen), Not(HasSubstr("start_temperature")));
   }
 }
 
@@ -59,9 +71,9 @@ TEST_F(Choose, FewRowsAreAllTrainedOn) {
 TEST_F(Choose, WhatIsWrittenReadsBackTheSame) {
   const ChosenSettings chosen = Chosen({.source = Put("a b.csv", "x,y\n1,2\n3,4\n"), .columns = "y"});
   Config config = chosen.config;
-  EXPECT_EQ(ConfigText(ParseConfig(chosen.toml, "chosen.toml")), ConfigText(config));
-  EXPECT_THAT(chosen.toml, HasSubstr("columns = \"y\"\n"));
-  EXPECT_THAT(chosen.toml, HasSubstr("# columns have units of their own"));
+  EXPECT_EQ(ConfigText(ParseConfig(Toml(chosen), "chosen.toml")), ConfigText(config));
+  EXPECT_THAT(Toml(chosen), HasSubstr("columns = \"y\"\n"));
+  EXPECT_THAT(Toml(chosen), HasSubstr("# columns have units of their own"));
 }
 
 TEST_F(Choose, ImagesOfOneSizeStayAsTheyAre) {
@@ -73,7 +85,7 @@ TEST_F(Choose, ImagesOfOneSizeStayAsTheyAre) {
   EXPECT_EQ(chosen.config.model.hidden, 1024);  // as presets/mnist.toml has
   EXPECT_EQ(chosen.config.data.noise, 1);
   EXPECT_EQ(chosen.config.model.variance_floor, 1);
-  EXPECT_THAT(chosen.toml, Not(HasSubstr("crop")));
+  EXPECT_THAT(Toml(chosen), Not(HasSubstr("crop")));
 }
 
 TEST_F(Choose, PhotosAreBroughtToOneSize) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/json.h"
 #include "grbm/data/classes.h"
 #include "grbm/data/standardize.h"
 #include "grbm/model/labels.h"
@@ -37,10 +38,10 @@ void CheckRowsKnown(const Dataset& data) {
   }
 }
 
-// The class of each row.
-std::vector<Index> NumbersOf(const Dataset& data, const std::vector<std::string>& classes) {
-  RequireLabels(data);
-  return ClassNumbers(data.labels(), data.names(), classes, data.source());
+// None where a file of a model cannot have them.
+std::vector<std::string> NamesToKeep(const std::vector<std::string>& names) {
+  const auto fits = [](const std::string& name) { return name.size() <= ModelFile::kMaxName && IsUtf8(name); };
+  return std::ranges::all_of(names, fits) ? names : std::vector<std::string>();
 }
 
 }  // namespace
@@ -51,7 +52,7 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
     : config_(config),
       data_(std::move(data)),
       statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
-      labels_(config_.model.labels ? NumbersOf(data_, statistics_.classes) : std::vector<Index>()),
+      labels_(config_.model.labels ? ClassNumbers(data_, statistics_.classes) : std::vector<Index>()),
       seed_(seed),
       batches_(data_.rows(), config_.train.batch_size, seed_, data_.weights()),
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
@@ -78,6 +79,7 @@ void DataTrainer::CheckInit(const ModelFile& init) const {
         "data.condition and data.history",
         data_.source(), data_.conditions(), data_.history(), init.model.conditions(), init.history));
   }
+  data_.CheckNames(init.columns, init.condition_columns, "the model to start from");
   if (init.classes != statistics_.classes) {
     throw DataError(fmt::format(
         "{}: {} classes, but the model to start from has {}: they must be the same, with the same names: see "
@@ -141,7 +143,9 @@ ModelFile DataTrainer::File() const {
            {"config", ConfigText(config_)}},
           statistics_.classes,
           statistics_.conditions,
-          data_.history()};
+          data_.history(),
+          NamesToKeep(data_.names().columns),
+          NamesToKeep(data_.names().conditions)};
 }
 
 }  // namespace grbm

@@ -8,15 +8,15 @@
 #include "grbm/core/parallel.h"
 #include "grbm/data/dataset.h"
 #include "grbm/store/model_file.h"
-#include "grbm/train/trainer.h"
+#include "grbm/train/data_trainer.h"
 
 namespace grbm {
 
 class EarlyStop {
  public:
   // Reads held-out rows, kRows at most, drawn by the seed. The pool must outlive it.
-  // Throws ConfigError where nothing is held out, DataError where values are missing.
-  EarlyStop(const TrainOptions& options, const std::optional<Dataset>& held_out, const Standardization& standardization,
+  // Throws ConfigError where nothing is held out, DataError where values are missing or a class is not one of the training data's.
+  EarlyStop(const TrainOptions& options, const std::optional<Dataset>& held_out, const DataStatistics& statistics,
             std::uint64_t seed, ThreadPool& pool);
 
   // Of the name of a measure its value, for metrics.
@@ -35,7 +35,8 @@ class EarlyStop {
   TrainOptions options_;
   std::uint64_t seed_;
   ThreadPool& pool_;
-  Matrix rows_;  // in the model's units
+  Matrix rows_;                 // in the model's units
+  std::vector<Index> classes_;  // of these rows, where they are measured
   std::optional<BestState> best_;
 };
 

@@ -113,9 +113,9 @@ std::vector<Field> TrainOptions::Fields() {
        "epoch, and model.safetensors is then the best model; 0: they go on to the last epoch",
        natural, "5"},
       {"stop_on",
-       MakeChoice(stop_on, {"reconstruction", "pseudo"}),
-       "stop_after: the mean squared error of held-out rows through the hidden units and back, or their "
-       "pseudo-likelihood",
+       MakeChoice(stop_on, {"reconstruction", "pseudo", "labels"}),
+       "stop_after: the mean squared error of held-out rows through the hidden units and back, their "
+       "pseudo-likelihood, or, with model.labels, the mean log-probability of their classes",
        {},
        "pseudo"},
       {"log_every", &log_every, "updates per line of metrics.jsonl; 0: about 2,000 lines in all", natural, "1"},

@@ -67,6 +67,7 @@ class Run {
  private:
   std::optional<ModelFile> Init() const;
   void LoadHeldOutRows();
+  void CheckHeldOut(const Dataset& held_out) const;
   void CheckData();
   void RemoveLater();
   void OpenFiles();
@@ -183,26 +184,32 @@ std::optional<ModelFile> Run::Init() const {
 void Run::LoadHeldOutRows() {
   const bool curves = config_.evaluate.every_steps > 0;
   const bool early = config_.train.stop_after > 0;
-  if (!curves && !early) return;
-  if (early && config_.model.labels) {
-    throw ConfigError("train: stop_after: not with model.labels: held-out rows are measured without them: set it to 0");
-  }
-  if (data_.conditions() > 0) {
+  const bool other = !config_.data.held_out.empty() && !HeldOutShare(config_.data);
+  if (!curves && !early && !other) return;
+  if (data_.conditions() > 0 && (curves || early)) {
     throw ConfigError(fmt::format("{}: not with conditions (data.condition, data.history): set it to 0",
                                   early ? "train: stop_after" : "evaluate: every_steps"));
   }
   held_out_ = LoadHeldOut(config_.data, pool_);
-  EvaluateOptions evaluate = config_.evaluate;
-  if (curves && config_.model.labels) {
-    if (evaluate.metrics.empty()) evaluate.metrics = "quick";
-    if (evaluate.metrics != "quick") {
-      throw ConfigError(
-          fmt::format("evaluate: metrics = \"{}\": with model.labels allowed is \"quick\"", evaluate.metrics));
-    }
+  if (other) CheckHeldOut(*held_out_);
+  if (!curves && !early) {
+    held_out_.reset();
+    return;
   }
-  const Standardization& standardization = data_trainer_.statistics().standardization;
-  if (curves) curves_.emplace(evaluate, data_, held_out_, standardization, request_.seed, pool_);
-  if (early) early_.emplace(config_.train, held_out_, standardization, request_.seed, pool_);
+  const DataStatistics& statistics = data_trainer_.statistics();
+  if (curves) curves_.emplace(config_.evaluate, data_, held_out_, statistics.standardization, request_.seed, pool_);
+  if (early) early_.emplace(config_.train, held_out_, statistics, request_.seed, pool_);
+}
+
+// That other data could be held out, before hours are spent.
+void Run::CheckHeldOut(const Dataset& held_out) const {
+  if (held_out.visible() != data_.visible() || held_out.conditions() != data_.conditions()) {
+    throw DataError(
+        fmt::format("{}: rows of {} values and {} conditions: as held-out data they must have {} and {}, as {} has",
+                    held_out.source(), held_out.visible(), held_out.conditions(), data_.visible(), data_.conditions(),
+                    data_.source()));
+  }
+  held_out.CheckNames(data_.names().columns, data_.names().conditions, data_.source());
 }
 
 LogSchedule Run::Schedule() const {
@@ -213,7 +220,7 @@ LogSchedule Run::Schedule() const {
 ModelFile Run::File() const {
   ModelFile file = data_trainer_.File();
   if (!early_ || !early_->best()) return file;
-  file.model = Model(early_->best()->parameters, config_.model.variance_floor);
+  file.model = Model(early_->best()->parameters, config_.model.variance_floor, file.model.label_units());
   file.provenance["updates"] = std::to_string(early_->best()->updates);
   return file;
 }
@@ -308,8 +315,9 @@ bool Run::Train() {
     if (decision.stop) break;
   }
   if (ended && !trainer_.done() && writes_) {
-    observer_.OnNote(fmt::format("ended early, after update {} of {}: the model is that of update {}",
-                                 trainer_.updates(), trainer_.total_updates(), early_->best()->updates));
+    observer_.OnNote(fmt::format(
+        "ended early, after update {} of {}: the model is that of update {}; --resume --set train.stop_after=N goes on",
+        trainer_.updates(), trainer_.total_updates(), early_->best()->updates));
   }
   Speak();
   if (writes_) {

@@ -52,15 +52,24 @@ Config StartedWith(const std::string& folder, const json& manifest) {
 // Data that were moved are the same data: their fingerprint decides.
 bool Moved(const std::string& one, const std::string& other) { return !IsDataName(one) && !IsDataName(other); }
 
-// Whether the run is to go on for more epochs than it was started with.
+// Whether the run is to go on for more epochs than it was started with, or for more without gain. One that no measure of
+// held-out rows can end stays one.
 bool Extends(const RunRequest& request, const json& manifest) {
-  return request.config.train.epochs > StartedWith(request.folder, manifest).train.epochs;
+  const TrainOptions& ours = request.config.train;
+  const TrainOptions theirs = StartedWith(request.folder, manifest).train;
+  const bool longer = ours.epochs > theirs.epochs;
+  const bool more_patient = theirs.stop_after > 0 && ours.stop_after > theirs.stop_after;
+  return (longer && (more_patient || ours.stop_after == theirs.stop_after)) ||
+         (more_patient && ours.epochs == theirs.epochs);
 }
 
 void CheckSameSettings(const RunRequest& request, const json& manifest) {
   Config ours = request.config;
   Config theirs = StartedWith(request.folder, manifest);
-  if (Extends(request, manifest)) theirs.train.epochs = ours.train.epochs;
+  if (Extends(request, manifest)) {
+    theirs.train.epochs = ours.train.epochs;
+    theirs.train.stop_after = ours.train.stop_after;
+  }
   theirs.data.source = ResolveSource(theirs.data.source);
   theirs.checkpoint = ours.checkpoint;
   if (manifest.contains("config") && Moved(ours.data.source, theirs.data.source)) theirs.data.source = ours.data.source;
@@ -110,8 +119,15 @@ void Extend(const RunRequest& request, json& manifest, const std::string& init, 
   manifest["config"] = ConfigText(request.config);
   WriteFileAtomically(ManifestPath(request.folder), JsonText(manifest, 2) + "\n");
   WriteFileAtomically(ConfigPath(request.folder), ConfigText(request.config));
-  observer.OnNote(fmt::format("extended from {} epochs to {}: schedules are now those of the whole",
-                              before.config.train.epochs, request.config.train.epochs));
+  const TrainOptions& now = request.config.train;
+  const TrainOptions& then = before.config.train;
+  if (now.epochs != then.epochs) {
+    observer.OnNote(
+        fmt::format("extended from {} epochs to {}: schedules are now those of the whole", then.epochs, now.epochs));
+  }
+  if (now.stop_after != then.stop_after) {
+    observer.OnNote(fmt::format("train.stop_after = {} in place of {}", now.stop_after, then.stop_after));
+  }
 }
 
 void CheckSameData(const RunRequest& request, const json& manifest, const Dataset& data, const RunOrigin& origin,

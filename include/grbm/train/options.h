@@ -26,7 +26,7 @@ enum class OptimizerKind { kSgd, kAdam };
 enum class HiddenKind { kSample, kProbability };
 enum class VisibleKind { kSample, kMean };
 enum class UnitScale { kSame, kData };
-enum class StopOn { kReconstruction, kPseudo };
+enum class StopOn { kReconstruction, kPseudo, kLabels };
 
 // A number for each parameter, in the order of Parameters::Tensors().
 using ByParameter = std::array<double, Parameters::kCount>;
