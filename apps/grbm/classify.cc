@@ -58,7 +58,10 @@ void PrintConfusion(const BasicMatrix<std::int64_t>& confusion, std::span<const 
 }
 
 int Classify(const Arguments& a, const Common& common) {
-  if (!a.out.empty()) CheckOutput(a.out, {".csv", ".npy"});
+  if (!a.out.empty()) {
+    CheckOutput(a.out, {".csv", ".npy"});
+    CheckApart(a.out, {a.model, a.data.source});
+  }
   const ModelFile file = OpenModel(a.model, {}, {.labels = true});
   if (file.classes.empty()) {
     throw ConfigError(fmt::format("{}: the model has no labels: train one with model.labels=true", a.model));

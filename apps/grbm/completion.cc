@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <span>
 
 #include "commands.h"
 #include "core/json.h"
 #include "grbm/core/error.h"
 #include "grbm/data/options.h"
+#include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
 #include "grbm/reproduce/reproduce.h"
 #include "grbm/train/presets.h"
@@ -63,6 +65,16 @@ end
 complete -c grbm -a '(_grbm)'
 )sh";
 
+// "quick,lik" as "quick,likelihood": what is before the last comma stays.
+template <typename Names>
+Words ListWords(const Names& names, const std::string& current) {
+  const std::size_t comma = current.rfind(',');
+  const std::string before = comma == std::string::npos ? "" : current.substr(0, comma + 1);
+  Words words;
+  for (const std::string_view name : names) words.push_back(before + std::string(name));
+  return words;
+}
+
 // "section.key=", or where that is typed all that the key takes, as far as it is words. A trained model takes settings
 // of the sampler alone.
 Words SettingWords(const std::string& command, const std::string& current) {
@@ -75,21 +87,15 @@ Words SettingWords(const std::string& command, const std::string& current) {
       words.push_back(start);
     } else if (setting.name == "data.source") {
       for (const std::string_view name : DataNames()) words.push_back(start + std::string(name));
+    } else if (setting.name == "evaluate.metrics") {
+      for (const std::string& list : ListWords(CurveNames(), current.substr(start.size())))
+        words.push_back(start + list);
     } else if (setting.words.empty()) {
       words.push_back(start + setting.example);
     } else {
       for (const std::string& word : setting.words) words.push_back(start + word);
     }
   }
-  return words;
-}
-
-// "quick,lik" as "quick,likelihood": what is before the last comma stays.
-Words MetricWords(const std::string& current) {
-  const std::size_t comma = current.rfind(',');
-  const std::string before = comma == std::string::npos ? "" : current.substr(0, comma + 1);
-  Words words;
-  for (const Metric& metric : Metrics()) words.push_back(before + std::string(metric.name));
   return words;
 }
 
@@ -115,7 +121,7 @@ Words ArgumentWords(const std::string& command, const std::string& nested) {
     for (const Experiment& experiment : Experiments()) words.emplace_back(experiment.name);
   } else if (nested == "get") {
     words = {"mnist", "fashion-mnist"};
-  } else if (nested == "info") {
+  } else if (nested == "info" || command == "distance") {
     words = DataWords();
   }
   return words;
@@ -129,11 +135,19 @@ Words AllWords(Command app, std::span<const std::string> line) {
     words.insert(words.end(), {"--help", "--version"});
     return words;
   }
+  if (const std::size_t equals = current.find('='); current.starts_with("--") && equals != std::string::npos) {
+    Words whole(line.begin(), line.end() - 1);
+    whole.insert(whole.end(), {current.substr(0, equals), current.substr(equals + 1)});
+    words = AllWords(app, whole);
+    for (std::string& word : words) word = current.substr(0, equals + 1) + word;
+    return words;
+  }
   const std::string& before = line[line.size() - 2];
   const std::string& name = line[0];
   if (before == "--set") return SettingWords(name, current);
-  if (before == "--metrics") return MetricWords(current);
+  if (before == "--metrics") return ListWords(std::views::transform(Metrics(), &Metric::name), current);
   if (before == "--data" || before == "--held-out") return DataWords();
+  if (before == "--kind") return {"coupling", "precision", "partial"};
   if (before == "--split") return {"train", "valid", "test", "all"};
   for (Command command : app.Commands()) {
     if (command.name() != name) continue;

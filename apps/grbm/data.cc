@@ -34,10 +34,18 @@ void AddMissing(const DataInfo& info, const std::vector<std::string>& names, Res
   }
 }
 
-int Info(const DataOptions& options, const Common& common) {
+int Info(const DataArguments& given, const Common& common) {
+  DataOptions options;
+  options.source = given.source;
+  options.split = given.split;
+  options.gaps = Gaps::kSample;
+  given.Put(options);
   const Dataset data = LoadDataset(options);
   const DataInfo info = Describe(data);
-  const std::string unit = data.is_8bit() && info.shape.known() ? "grey levels" : "in the data's units";
+  // Values of 16-bit images are parts of 8-bit ones: 65535 is 255.
+  const std::string unit = !info.shape.known() || data.bits() == 32 ? "in the data's units"
+                           : data.bits() == 16                      ? "grey levels of 255"
+                                                                    : "grey levels";
   Results results = {{"source", info.source},
                      {"rows", std::int64_t{info.rows}},
                      {"visible", std::int64_t{info.visible}},
@@ -82,16 +90,13 @@ void AddData(Command app, Common& common, Action& action) {
   get.SetCallback([=, &common, &action] { action = [=, &common] { return Get(*name, *cache, common); }; });
 
   Command info = data.AddCommand("info", "Describe data");
-  const auto options = std::make_shared<DataOptions>();
-  options->gaps = Gaps::kSample;
-  info.AddOption("PATH", options->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
-  info.AddOption("--split", options->split, "Part of the data: train, test, all").ShowDefault();
-  info.AddOption("--columns", options->columns, "Tables: which columns, by name or number").SetTypeName("LIST");
-  info.AddOption("--label", options->label, "Tables, NPZ, HDF5: what holds labels").SetTypeName("COLUMN");
-  info.AddOption("--key", options->key, "NPZ, HDF5: which array").SetTypeName("NAME");
+  const auto given = std::make_shared<DataArguments>();
+  given->split = DataOptions().split;
+  info.AddOption("PATH", given->source, "A path, or mnist, fashion-mnist, gmm-iso, gmm-aniso").Required();
+  AddDataDetails(info, *given);
   info.FallThrough();
   info.SetFooter("Example: grbm data info digits.csv --json");
-  info.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*options, common); }; });
+  info.SetCallback([=, &common, &action] { action = [=, &common] { return Info(*given, common); }; });
 }
 
 }  // namespace grbm::app

@@ -23,7 +23,7 @@ namespace {
 
 struct Arguments {
   std::string sides[2];
-  std::string split;
+  DataArguments data;
   Index samples = 2000;
   std::string inception;
   int tap = 2048;
@@ -39,28 +39,32 @@ bool IsModel(const std::string& path) {
   return std::ranges::find(archive.tensors, "log_var", &Tensor::name) != archive.tensors.end();
 }
 
-Dataset Side(const std::string& path, const Arguments& a, const Common& common, ThreadPool& pool, Bars& bars) {
+// seed: of samples, another for each side, or two models would share their noise and seem nearer than they are.
+Dataset Side(const std::string& path, const Arguments& a, std::uint64_t seed, ThreadPool& pool, Bars& bars) {
   if (!IsModel(path)) {
     DataOptions options;
     options.source = path;
-    options.split = a.split;
+    options.split = a.data.split;
+    a.data.Put(options);
     const Dataset data = LoadDataset(options, pool);
     if (data.rows() < 2) throw DataError(fmt::format("{}: one row: a distance needs two at least", path));
     return data;
   }
   const ModelFile file = OpenModel(path, {}, {.labels = true});
   WarnUnstable(file);
-  Matrix samples = DrawSamples(file, a.samples, common.seed, pool,
+  Matrix samples = DrawSamples(file, a.samples, seed, pool,
                                [&](std::string_view part, Index done, Index total) { bars.Show(part, done, total); });
   CheckFinite(file, samples, "samples");
-  return {std::move(samples), file.image_shape, path};
+  return Dataset(std::move(samples), file.image_shape, path)
+      .WithNames({.columns = file.columns, .labels = {}, .notes = {}});
 }
 
 int Compare(const Arguments& a, const Common& common) {
   ThreadPool pool(common.threads);
   Bars bars(common.quiet || common.json);
-  Dataset first = Side(a.sides[0], a, common, pool, bars);
-  Dataset second = Side(a.sides[1], a, common, pool, bars);
+  Dataset first = Side(a.sides[0], a, common.seed, pool, bars);
+  Dataset second = Side(a.sides[1], a, common.seed + 1, pool, bars);
+  second.CheckNames(first.names().columns, {}, a.sides[0]);
   if (first.visible() != second.visible()) {
     throw DataError(fmt::format("{} has rows of {} values, {} of {}: they must be as many", a.sides[0], first.visible(),
                                 a.sides[1], second.visible()));
@@ -92,10 +96,10 @@ int Compare(const Arguments& a, const Common& common) {
 void AddDistance(Command app, Common& common, Action& action) {
   Command command = app.AddCommand("distance", "Compare two data sets or models: nothing is trained");
   const auto a = std::make_shared<Arguments>();
-  a->split = "all";
+  a->data.split = "all";
   command.AddOption("A", a->sides[0], "Data (a path or a name), or a model, of which samples are drawn").Required();
   command.AddOption("B", a->sides[1], "The same: what A is compared with").Required();
-  command.AddOption("--split", a->split, "Part of data: train, test, all").ShowDefault();
+  AddDataDetails(command, a->data);
   AddNumber<Index>(command, "--samples", a->samples, "Samples of a model, and rows that are compared, at most", 2,
                    10'000'000)
       .ShowDefault();

@@ -25,6 +25,7 @@ struct Arguments {
 
 int Encode(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv"});
+  CheckApart(a.out, {a.model, a.data.source});
   const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/json.h"
 #include "grbm/data/fetch.h"
@@ -26,7 +27,6 @@ struct Arguments {
   std::string model;
   std::string given;
   DataArguments data;
-  std::string held_out;
   std::string metrics;
   Index samples = 2000;
   Index rows = 10000;
@@ -55,21 +55,23 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
   rows.source = a.given;
   options.source = a.data.source;
   options.split = a.data.split;
-  options.columns = a.data.columns;
-  options.label = a.data.label;
-  options.key = a.data.key;
+  a.data.Put(options);
   return JudgeRows(LoadDataset(rows, pool), LoadDataset(options, pool));
 }
 
-int EvaluateModel(const Arguments& a, const Common& common) {
+int EvaluateModel(Arguments a, const Common& common) {
+  // Other data to be held out may stand beside any, those that have a part test of their own among them.
+  DataOptions share;
+  share.held_out = a.data.held_out;
+  const std::string other = share.held_out.empty() || HeldOutShare(share) ? "" : std::exchange(a.data.held_out, {});
   Ranks& ranks = JoinJob();
   ThreadPool pool(ThreadsOfRank(common.threads));
   DataOptions options;
   EvaluationRequest request = OpenSubject(a, options, pool, ranks);
-  if (!a.held_out.empty()) {
+  if (!other.empty()) {
     DataOptions held_out = options;
     held_out.subset = 0;
-    held_out.source = a.held_out;
+    held_out.source = other;
     held_out.held_out.clear();
     held_out.split = "all";
     request.held_out = LoadDataset(held_out, pool);
@@ -140,9 +142,6 @@ void AddEvaluate(Command app, Common& common, Action& action) {
       "Rows to judge in place of a model's samples, such as another program's: a file like those of data");
   a->data.split = "train";
   AddData(command, a->data, "The data it was trained on");
-  command.AddOption(
-      "--held-out", a->held_out,
-      "Data it was not trained on (default: the part test, which data.held_out makes; other points of a mixture)");
   command.AddOption("--metrics", a->metrics, MetricsHelp());
   AddNumber<Index>(command, "--samples", a->samples, "Samples from noise, and rows of data they are compared with", 2,
                    10'000'000)

@@ -36,6 +36,8 @@ int Info(const std::string& path, const Common& common) {
                      {"rms_weight", Measure{std::sqrt(squares / static_cast<double>(m.visible() * m.hidden())), unit}},
                      {"standardized", !file.standardization.identity()}};
   if (!file.classes.empty()) results.emplace_back("classes", file.classes);
+  if (!file.columns.empty()) results.emplace_back("columns", file.columns);
+  if (!file.condition_columns.empty()) results.emplace_back("condition_columns", file.condition_columns);
   if (m.conditions() > 0) results.emplace_back("conditions", std::int64_t{m.conditions()});
   if (file.history > 0) results.emplace_back("history", std::int64_t{file.history});
   const auto add_settings = [&](const std::string& section, const std::vector<Field>& fields) {

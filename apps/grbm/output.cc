@@ -139,6 +139,15 @@ void CheckOutput(const std::string& path, const std::vector<std::string>& allowe
   }
 }
 
+void CheckApart(const std::string& path, const std::vector<std::string>& others, const char* option) {
+  for (const std::string& other : others) {
+    std::error_code error;
+    if (path != other && !std::filesystem::equivalent(path, other, error)) continue;
+    throw ConfigError(fmt::format("{} {}: {} the command has already: name another file", option, path,
+                                  path == "-" ? "an output that" : "a file that"));
+  }
+}
+
 void CheckEnding(const std::string& path, const std::vector<std::string>& allowed, const char* option) {
   if (std::ranges::find(allowed, Ending(path)) != allowed.end()) return;
   throw ConfigError(
@@ -219,6 +228,10 @@ void AddDataDetails(Command command, DataArguments& data) {
   command.AddOption("--label", data.label, "Tables, NPZ, HDF5: what holds labels, and is no value")
       .SetTypeName("COLUMN");
   command.AddOption("--key", data.key, "NPZ, HDF5: which array").SetTypeName("NAME");
+  command
+      .AddOption("--held-out", data.held_out,
+                 "What the part test is: a share of the rows, or other data (default: as the model was trained)")
+      .SetTypeName("SHARE|PATH");
 }
 
 Option AddData(Command command, DataArguments& data, const std::string& help) {
@@ -229,11 +242,17 @@ Option AddData(Command command, DataArguments& data, const std::string& help) {
   return option;
 }
 
+void DataArguments::Put(DataOptions& options) const {
+  const std::pair<const std::string&, std::string&> places[] = {
+      {columns, options.columns}, {label, options.label}, {key, options.key}, {held_out, options.held_out}};
+  for (const auto& [given, place] : places) {
+    if (!given.empty()) place = given;
+  }
+}
+
 DataOptions GivenData(const ModelFile& file, const DataArguments& data) {
   DataOptions options = ModelData(file, data.source);
-  if (!data.columns.empty()) options.columns = data.columns;
-  if (!data.label.empty()) options.label = data.label;
-  if (!data.key.empty()) options.key = data.key;
+  data.Put(options);
   options.split = !data.split.empty() ? data.split : HasTestPart(options) ? "test" : "train";
   return options;
 }
@@ -254,6 +273,7 @@ DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limi
     throw DataError(fmt::format("{}: {} conditions a row, but the model has {}: they must be as many", given.source,
                                 data.conditions(), file.model.conditions()));
   }
+  data.CheckNames(file.columns, file.condition_columns, "the model");
   if (data.conditions() > 0) {
     std::vector<Index> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), Index{0});
@@ -287,6 +307,8 @@ std::string ModelFileAt(const std::string& path) {
   if (!IsFolder(path)) return path;
   const std::string model = ModelPath(std::filesystem::path(path).lexically_normal().string());
   if (Exists(model)) return model;
+  const std::string archive = (std::filesystem::path(path) / "model.npz").lexically_normal().string();
+  if (Exists(archive)) return archive;
   throw IoError(
       fmt::format("{}: a folder without model.safetensors: expected is a model file, or a run's folder", path));
 }

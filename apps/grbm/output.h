@@ -42,6 +42,8 @@ std::string Ending(const std::string& path);
 void CheckEnding(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
 // The same, and IoError unless its folder exists: before the work, not after it.
 void CheckOutput(const std::string& path, const std::vector<std::string>& allowed, const char* option = "-o");
+// Throws ConfigError where an output is one of the other files that the command has: it would be lost. Others may be empty.
+void CheckApart(const std::string& path, const std::vector<std::string>& others, const char* option = "-o");
 
 // Throws ConfigError where a picture is asked for and the model's rows are not images.
 void CheckImages(const std::string& path, const ModelFile& file);
@@ -64,6 +66,10 @@ struct DataArguments {
   std::string columns = {};
   std::string label = {};
   std::string key = {};
+  std::string held_out = {};
+
+  // Where it is given, it is put in its place.
+  void Put(DataOptions& options) const;
 };
 Option AddData(Command command, DataArguments& data, const std::string& help = "Data");
 // The same without --data.

@@ -73,6 +73,7 @@ void WriteBack(const ModelFile& file, const Matrix& originals, const Matrix& res
 
 int Reconstruct(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
+  CheckApart(a.out, {a.model, a.data.source});
   const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   CheckImages(a.out, file);
   const DataRows rows = ReadGiven(file, a.data, a.count);
@@ -96,18 +97,19 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
   const Index visible = file.model.gaussian_units();
   if (Ending(path) == ".png" || Ending(path) == ".jpg" || Ending(path) == ".jpeg") {
     const Image image = To8Bit(DecodeImage(ReadFile(path), path));
-    const Index pixels = image.height * image.width;
-    const Index channels = visible / std::max<Index>(1, pixels);
     const ImageShape& shape = file.image_shape;
-    if (image.height != shape.height || image.width != shape.width ||
-        (image.channels != 1 && image.channels != channels)) {
-      throw DataError(fmt::format("--mask {}: {} × {} pixels of {} channels: the model's images have {} × {} of {}",
-                                  path, image.width, image.height, image.channels, shape.width, shape.height,
-                                  shape.channels));
+    if (image.height != shape.height || image.width != shape.width) {
+      throw DataError(fmt::format("--mask {}: {} × {} pixels: the model's images have {} × {}", path, image.width,
+                                  image.height, shape.width, shape.height));
     }
+    // Half of the brightest: edges in a JPEG file are never quite black. Of other channels than the model's, the brightest.
+    const int half = (std::ranges::max(image.pixels) + 1) / 2;
     std::vector<std::uint8_t> known;
     for (Index i = 0; i < visible; ++i) {
-      known.push_back(image.pixels[static_cast<std::size_t>(image.channels == 1 ? i / channels : i)] != 0 ? 1 : 0);
+      const std::span<const std::uint8_t> pixel =
+          std::span(image.pixels).subspan(ToSize(i / shape.channels * image.channels), ToSize(image.channels));
+      const int value = image.channels == shape.channels ? pixel[ToSize(i % shape.channels)] : std::ranges::max(pixel);
+      known.push_back(value > 0 && value >= half ? 1 : 0);
     }
     return known;
   }
@@ -115,6 +117,7 @@ std::vector<std::uint8_t> ReadMask(const ModelFile& file, const std::string& pat
   options.source = path;
   options.split = "all";
   const Dataset mask = LoadDataset(options);
+  if (mask.rows() == 1) mask.CheckNames(file.columns, {}, "the model");
   if (mask.visible() * mask.rows() != visible) {
     throw DataError(fmt::format("--mask {}: {} values, but the model has {} visible units: they must be as many", path,
                                 mask.visible() * mask.rows(), visible));
@@ -176,8 +179,10 @@ Imputed FillIn(const Arguments& a, const ModelFile& file, DataRows rows, const B
 
 int RunInpaint(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".png", ".npy", ".csv"});
+  CheckApart(a.out, {a.model, a.data.source, a.mask});
   if (!a.deviation.empty()) {
     CheckOutput(a.deviation, {".npy", ".csv"}, "--deviation");
+    CheckApart(a.deviation, {a.model, a.data.source, a.mask, a.out}, "--deviation");
     if (a.mean == 0) throw ConfigError("--deviation: it is that of a mean: say by --mean over how many draws");
   }
   ModelFile file = ReadAnyModel(a.model);

@@ -56,9 +56,9 @@ class Frames : public Observer {
   Progress progress_;
 };
 
-void WriteArray(const std::string& path, const std::vector<Matrix>& frames, bool several) {
+void WriteArray(const std::string& path, const ModelFile& file, const std::vector<Matrix>& frames, bool several) {
   if (!several) {
-    WriteRows(path, frames.back());
+    WriteRows(path, frames.back(), file.columns);
     return;
   }
   std::vector<float> all;
@@ -120,12 +120,14 @@ Matrix ReadConditions(const ModelFile& file, const std::string& path) {
     options.label.clear();
     options.weight.clear();
     const Dataset data = LoadDataset(options);
+    data.CheckNames(file.condition_columns, {}, "the model's conditions");
     if (data.visible() != file.model.conditions()) refuse(data.visible(), "columns", file.model.conditions());
     Matrix conditions = data.ReadAll();
     file.conditions.Apply(conditions);
     return conditions;
   }
   const Dataset data = LoadDataset(options);
+  data.CheckNames(file.columns, {}, "the model");
   if (data.visible() != file.model.visible()) refuse(data.visible(), "columns", file.model.visible());
   if (data.rows() < file.history) refuse(data.rows(), "rows", file.history);
   Matrix frames = data.Read(data.rows() - file.history, file.history);
@@ -183,8 +185,13 @@ int Sample(Arguments a, const Common& common) {
   Ranks& ranks = JoinJob();
   if (a.count == 0) a.count = a.given.empty() ? 64 : 1;
   CheckOutput(a.out, {".png", ".npy", ".csv", ".gif"});
+  CheckApart(a.out, {a.model, a.given});
   if (a.every > 0 && Ending(a.out) == ".csv")
     throw ConfigError("--every: a table holds the last state alone: write an .npy file");
+  if (a.every > 0 && Ending(a.out) == ".png")
+    throw ConfigError("--every: a picture shows the last state alone: write a .gif or .npy file");
+  if (a.columns > 0 && Ending(a.out) != ".png" && Ending(a.out) != ".gif")
+    throw ConfigError("--columns: images per row of a picture: leave it out, or write a .png or .gif file");
   std::vector<std::string> assignments = a.assignments;
   if (a.steps > 0) assignments.insert(assignments.begin(), fmt::format("generate.steps={}", a.steps));
   const ModelFile file = OpenModel(a.model, assignments, {.labels = true, .conditions = true});
@@ -217,7 +224,7 @@ int Sample(Arguments a, const Common& common) {
   if (ranks.rank() > 0) return 0;
 
   if (Ending(a.out) == ".npy" || Ending(a.out) == ".csv") {
-    WriteArray(a.out, frames, a.every > 0);
+    WriteArray(a.out, file, frames, a.every > 0);
   } else {
     WriteImages(a.out, file, frames, a.columns == 0 && all ? static_cast<int>(a.count) : a.columns);
   }

@@ -46,7 +46,11 @@ PartitionFunction Anneal(const Arguments& a, const VisibleLaw& law, const Matrix
 
 int ScoreData(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".csv", ".npy"});
-  if (!a.per_column.empty()) CheckOutput(a.per_column, {".csv", ".npy"}, "--per-column");
+  CheckApart(a.out, {a.model, a.data.source});
+  if (!a.per_column.empty()) {
+    CheckOutput(a.per_column, {".csv", ".npy"}, "--per-column");
+    CheckApart(a.per_column, {a.model, a.data.source, a.out}, "--per-column");
+  }
   const ModelFile file = OpenModel(a.model, {}, {.labels = true, .conditions = true});
   const DataRows rows = ReadRows(file, a.data, a.count);
   ThreadPool pool(common.threads);
@@ -113,6 +117,7 @@ Image Picture(const Matrix& values) {
 
 int Couple(const Arguments& a, const Common& common) {
   CheckOutput(a.out, {".npy", ".csv", ".png"});
+  CheckApart(a.out, {a.model, a.data.source});
   const ModelFile file = OpenModel(a.model, {}, {.labels = true});
   constexpr Index kMost = 4096;
   if (file.model.gaussian_units() > kMost) {

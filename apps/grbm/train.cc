@@ -26,8 +26,8 @@ namespace {
 
 class ShowRun : public RunObserver {
  public:
-  ShowRun(const Common& common, const std::string& folder, const std::optional<ChosenSettings>& chosen)
-      : progress_("update", common.quiet || common.json), folder_(folder), chosen_(chosen) {}
+  ShowRun(const Common& common, const RunRequest& request, const std::optional<ChosenSettings>& chosen)
+      : progress_("update", common.quiet || common.json), request_(request), chosen_(chosen) {}
 
   void OnStart(const Trainer& trainer, Index data_rows) override {
     if (chosen_) SayChosen();
@@ -58,18 +58,19 @@ class ShowRun : public RunObserver {
  private:
   // What was chosen, in the run's folder, too.
   void SayChosen() {
-    const std::string path = folder_ + "/chosen.toml";
-    WriteFileAtomically(path, chosen_->toml);
+    const std::string path = request_.folder + "/chosen.toml";
+    const std::string toml = chosen_->Toml(request_.config);
+    WriteFileAtomically(path, toml);
     for (const std::string& note : chosen_->notes) progress_.Say(note);
     progress_.Say(fmt::format("{}; settings chosen for it, in {}:", chosen_->kind, path));
-    std::string_view text = chosen_->toml;
+    std::string_view text = toml;
     text.remove_prefix(text.find('\n') + 1);
     while (text.ends_with('\n')) text.remove_suffix(1);
     progress_.Say(std::string(text));
   }
 
   Progress progress_;
-  std::string folder_;
+  const RunRequest& request_;
   const std::optional<ChosenSettings>& chosen_;
   UpdateMetrics last_;
 };
@@ -89,7 +90,6 @@ struct Arguments {
   DataArguments data;
   std::vector<std::string> assignments;
   std::string out;
-  std::string held_out;
   bool resume = false;
   std::string init;
 };
@@ -151,7 +151,7 @@ void WriteSamples(const RunRequest& request, ThreadPool& pool, const std::string
 Arguments WithData(Arguments a) {
   std::vector<std::string> settings;
   for (const auto& [key, value] : {std::pair("columns", a.data.columns), std::pair("label", a.data.label),
-                                   std::pair("key", a.data.key), std::pair("held_out", a.held_out)}) {
+                                   std::pair("key", a.data.key), std::pair("held_out", a.data.held_out)}) {
     if (!value.empty()) settings.push_back(fmt::format("data.{}={}", key, value));
   }
   a.assignments.insert(a.assignments.begin(), settings.begin(), settings.end());
@@ -173,7 +173,7 @@ int Train(const Arguments& arguments, const Common& common, bool seed_given) {
     return 0;
   }
   {
-    ShowRun show(common, request.folder, chosen);
+    ShowRun show(common, request, chosen);
     finished = TrainRun(request, pool, show, ranks);
     last = show.last();
   }
@@ -207,7 +207,7 @@ void AddTrain(Command app, Common& common, Action& action) {
   command.AddOption("--columns", arguments->data.columns, "The same as --set data.columns=LIST").SetTypeName("LIST");
   command.AddOption("--label", arguments->data.label, "The same as --set data.label=COLUMN").SetTypeName("COLUMN");
   command.AddOption("--key", arguments->data.key, "The same as --set data.key=NAME").SetTypeName("NAME");
-  command.AddOption("--held-out", arguments->held_out, "The same as --set data.held_out=SHARE, or =PATH")
+  command.AddOption("--held-out", arguments->data.held_out, "The same as --set data.held_out=SHARE, or =PATH")
       .SetTypeName("SHARE|PATH");
   command.AddFlag(
       "--resume", arguments->resume,

@@ -52,19 +52,19 @@ class Conditions(ProgramTest):
         out = self.folder / "out.csv"
         self.assertEqual(self.results("sample", run, "--given", table, "-o", out)["count"], 400)
         given = numbers(table)
-        samples = numpy.loadtxt(out, delimiter=",")
+        samples = numpy.loadtxt(out, delimiter=",", skiprows=1)
         self.assertGreater(numpy.corrcoef(samples[:, 0], given[:, 3])[0, 1], 0.9)
         few = self.folder / "few.csv"
         few.write_text("b,a\n-20,0\n40,0\n")
         self.succeed("sample", run, "--given", few, "-n", 50, "-o", out)
-        samples = numpy.loadtxt(out, delimiter=",")
+        samples = numpy.loadtxt(out, delimiter=",", skiprows=1)
         self.assertEqual(samples.shape, (100, 2))
         self.assertLess(abs(samples[:50, 0].mean() - (3 - 20)), 3)
         self.assertLess(abs(samples[50:, 0].mean() - (3 + 40)), 3)
         alone = self.folder / "alone.npy"  # an array has no names: its columns are the conditions
         numpy.save(alone, numpy.array([[0.0, 40.0]], numpy.float32))
         self.succeed("sample", run, "--given", alone, "-n", 50, "-o", out)
-        self.assertLess(abs(numpy.loadtxt(out, delimiter=",")[:, 0].mean() - 43), 3)
+        self.assertLess(abs(numpy.loadtxt(out, delimiter=",", skiprows=1)[:, 0].mean() - 43), 3)
 
         # log p(v | u) of a row is the sum over hidden states, made here from the file's tensors.
         npz = self.folder / "model.npz"
@@ -120,7 +120,7 @@ class Conditions(ProgramTest):
         self.assertEqual(self.results("info", run)["history"], 2)
         out = self.folder / "out.csv"
         self.assertEqual(self.results("sample", run, "--given", series, "--frames", 8, "-n", 3, "-o", out)["count"], 24)
-        numpy.testing.assert_array_equal(numpy.sign(numpy.loadtxt(out)), numpy.tile(numpy.sign(pattern), 6))
+        numpy.testing.assert_array_equal(numpy.sign(numpy.loadtxt(out, skiprows=1)), numpy.tile(numpy.sign(pattern), 6))
         again = self.folder / "again.csv"
         self.succeed("sample", run, "--given", series, "--frames", 8, "-n", 3, "--threads", 1, "-o", again)
         self.assertEqual(out.read_bytes(), again.read_bytes())
@@ -128,7 +128,7 @@ class Conditions(ProgramTest):
         start = self.folder / "start.csv"
         start.write_text("x\n10\n-10\n")
         self.succeed("sample", run, "--given", start, "-o", out)
-        self.assertLess(numpy.loadtxt(out), 0)
+        self.assertLess(numpy.loadtxt(out, skiprows=1), 0)
 
         short = self.folder / "short.csv"
         short.write_text("x\n1\n")

@@ -246,7 +246,7 @@ class Models(ProgramTest):
         results = self.results(*asked)
         for name in ["likelihood", "quick", "mixing", "memorisation", "coverage", "mixture"]:
             self.assertIn(name, results)
-        self.assertEqual(results["likelihood"]["log_partition"]["note"], "exact, by quadrature")
+        self.assertEqual(results["likelihood"]["log_partition"]["note"], "nats, exact, by quadrature")
         density = self.results("density", model, "--data", "gmm-iso", "-o", self.folder / "x.png")
         kl = results["mixture"]["kl_data_model"]["value"]
         self.assertAlmostEqual(kl, density["kl_data_model"], places=9)
@@ -279,7 +279,7 @@ class Models(ProgramTest):
         results = self.results(*asked, "--held-out", other)
         likelihood = results["likelihood"]
         self.assertIn("annealed importance sampling", likelihood["log_partition"]["note"])
-        self.assertRegex(likelihood["log_partition_upper"]["note"], r"^approximate: from chains with R̂ [0-9.]+")
+        self.assertRegex(likelihood["log_partition_upper"]["note"], r"^nats, approximate: from chains with R̂ [0-9.]+")
         lower, upper = (likelihood[f"log_partition_{end}"] for end in ["lower", "upper"])
         self.assertLess(lower["value"], upper["value"] + 5 * (lower["error"] + upper["error"]))
         self.assertIn("bits_per_dimension_training", likelihood)

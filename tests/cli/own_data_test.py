@@ -39,12 +39,120 @@ class OwnData(ProgramTest):
         self.assertIn('standardize = "pixel"', chosen)
         # It can be edited, and is then a file of settings like any other.
         edited = self.folder / "mine.toml"
-        edited.write_text(chosen.replace("hidden = 32", "hidden = 6"))
+        edited.write_text(chosen.replace("hidden = 4", "hidden = 6"))
         self.succeed("train", edited, "--set", "train.epochs=2", "--out", self.folder / "again", "--quiet")
         self.assertEqual(self.results("info", self.folder / "again")["hidden"], 6)
         # Going on needs nothing but the folder, from anywhere.
         self.succeed("train", "--resume", "--out", self.folder / "runs/cells", "--quiet")
         self.refuse(64, "there is a run already", "train", self.csv(), "--out", self.folder / "again", *QUICK)
+
+    def test_columns_are_known_by_their_names(self):
+        data, run_folder = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", run_folder, "--quiet")
+        self.assertEqual(self.results("info", run_folder)["columns"], ["width", "height", "depth"])
+        self.assertEqual(self.succeed("sample", run_folder, "-n", 2, "-o", "-").stdout.splitlines()[0], "width,height,depth")
+        swapped = self.folder / "swapped.csv"
+        lines = [line.split(",") for line in data.read_text().splitlines()]
+        swapped.write_text("".join(f"{b},{a},{c},{kind}\n" for a, b, c, kind in lines))
+        message = "its column 1 is 'height', that of {} 'width': name them in that order by --columns"
+        of_model = message.format("the model")
+        for command in (["score", "-o", "-"], ["encode", "-o", "-"], ["reconstruct", "-o", "-"], ["evaluate", "--metrics", "quick"]):
+            self.refuse(65, of_model, command[0], run_folder, "--data", swapped, *command[1:])
+        self.refuse(65, message.format("the model to start from"), "train", swapped, "--init", run_folder, *QUICK, "--out", self.folder / "b")
+        self.refuse(65, message.format(data), "train", data, "--held-out", swapped, *QUICK, "--out", self.folder / "b")
+        self.refuse(65, message.format(data), "distance", data, swapped)
+        self.refuse(65, message.format(data), "evaluate", "--given", data, "--data", swapped)
+        self.assertFalse((self.folder / "b").exists())
+        rows = ["--split", "all", "-o", "-", "--columns", "width,height,depth"]
+        named = self.succeed("score", run_folder, "--data", swapped, *rows).stdout
+        self.assertEqual(named, self.succeed("score", run_folder, "--data", data, *rows).stdout)
+        other = self.folder / "other.csv"
+        other.write_text(data.read_text().replace("width", "breadth"))
+        self.refuse(65, "its column 1 is 'breadth', that of the model 'width': rename it, or leave out the first line", "score", run_folder, "--data", other, "-o", "-")
+        bare = self.folder / "bare.csv"
+        bare.write_text(data.read_text().split("\n", 1)[1])
+        self.succeed("score", run_folder, "--data", bare, "--label", "4", "-o", "-")
+        latin = self.folder / "latin.csv"
+        latin.write_bytes(data.read_bytes().replace(b"width", b"gr\xf6\xdfe"))
+        self.succeed("train", latin, *QUICK, "--out", self.folder / "latin", "--quiet")  # a name that no file of a model can have
+        self.assertNotIn("columns", self.results("info", self.folder / "latin"))
+
+    def test_a_model_to_start_from_may_be_an_archive(self):
+        data, first = self.csv(), self.folder / "first"
+        self.succeed("train", data, *QUICK, "--out", first, "--quiet")
+        folder = self.folder / "exported"
+        folder.mkdir()
+        self.succeed("convert", first, folder / "model.npz")
+        for k, init in enumerate((first, folder / "model.npz", folder)):
+            out = self.folder / f"next{k}"
+            self.succeed("train", data, *QUICK, "--init", init, "--out", out, "--quiet")
+            self.assertEqual((out / "model.safetensors").read_bytes(), (self.folder / "next0/model.safetensors").read_bytes())
+        self.succeed("train", "--resume", "--out", self.folder / "next1", "--quiet")
+        self.assertEqual(self.results("info", folder)["hidden"], 4)
+
+    def test_other_data_to_be_held_out_are_looked_at_before_training(self):
+        data, out = self.csv(), self.folder / "run"
+        narrow = self.folder / "narrow.npy"
+        numpy.save(narrow, numpy.zeros((3, 2), "f4"))
+        self.refuse(74, "cannot open", "train", data, "--held-out", self.folder / "none.csv", *QUICK, "--out", out)
+        self.refuse(65, "rows of 2 values and 0 conditions: as held-out data they must have 3 and 0", "train", data, "--held-out", narrow, *QUICK, "--out", out)
+
+    def test_no_output_takes_the_place_of_an_input_or_another_output(self):
+        data, model = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", model, "--quiet")
+        before = data.read_bytes()
+        link = self.folder / "link.csv"
+        os.link(data, link)
+        for command, *rest in (["score"], ["encode"], ["classify"], ["reconstruct"], ["couplings"], ["inpaint", "--mask", data]):
+            for out in (data, link):
+                self.refuse(64, f"-o {out}: a file that the command has already: name another file", command, model, "--data", data, *rest, "-o", out)
+        self.refuse(64, "--per-column", "score", model, "--data", data, "-o", self.folder / "s.csv", "--per-column", self.folder / "s.csv")
+        self.refuse(64, "--per-column -: an output that the command has already", "score", model, "--data", data, "-o", "-", "--per-column", "-")
+        self.refuse(64, "--deviation", "inpaint", model, "--data", data, "--mean", 2, "-o", self.folder / "s.csv", "--deviation", self.folder / "s.csv")
+        self.assertEqual(data.read_bytes(), before)
+
+    def test_masks_are_pictures_as_programs_write_them(self):
+        folder = self.folder / "pictures"
+        folder.mkdir()
+        generator = numpy.random.default_rng(1)
+        for k in range(20):
+            Image.fromarray(generator.integers(0, 255, (8, 8), "u1")).save(folder / f"{k}.png")
+        model = self.folder / "run"
+        self.succeed("train", folder, *QUICK, "--out", model, "--quiet")
+        half = numpy.zeros((8, 8), "u1")
+        half[:4] = 255
+        mask = Image.fromarray(half)
+        mask.save(self.folder / "grey.png")
+        mask.save(self.folder / "blurred.jpg")
+        mask.convert("RGB").save(self.folder / "colour.png")
+        mask.convert("P").save(self.folder / "palette.png")
+        Image.fromarray(half // 255).save(self.folder / "bits.png")
+        for name in ("grey.png", "blurred.jpg", "colour.png", "palette.png", "bits.png"):
+            result = self.results("inpaint", model, "--data", folder, "--mask", self.folder / name, "-o", self.folder / "out.npy")
+            self.assertEqual(result["known_units"], 32, name)
+        Image.fromarray(half[:, :4]).save(self.folder / "narrow.png")
+        self.refuse(65, "4 × 8 pixels: the model's images have 8 × 8", "inpaint", model, "--data", folder, "--mask", self.folder / "narrow.png", "-o", self.folder / "out.npy")
+
+    def test_a_part_is_held_out_of_any_data(self):
+        data, model = self.csv(), self.folder / "run"
+        self.succeed("train", data, *QUICK, "--out", model, "--quiet")
+        copy = self.csv("copy.csv")
+        half = ["--held-out", 0.5, "--split", "test"]
+        self.assertEqual(self.results("data", "info", copy, *half)["rows"], 60)
+        self.assertEqual(len(self.succeed("score", model, "--data", copy, *half, "-o", "-").stdout.splitlines()), 61)
+        note = self.results("evaluate", model, "--data", copy, "--held-out", 0.25, "--metrics", "likelihood")["likelihood"]["nats_held_out"]["note"]
+        self.assertIn("30 rows", note)
+        note = self.results("evaluate", model, "--data", copy, "--held-out", data, "--metrics", "likelihood")["likelihood"]["nats_held_out"]["note"]
+        self.assertIn("120 rows", note)
+        numpy.savez(self.folder / "two.npz", a=table()[0], b=table(seed=2)[0])
+        note = self.results("distance", self.folder / "two.npz", self.folder / "two.npz", "--key", "b")["quick"]["frechet"]["note"]
+        self.assertRegex(note, r"^120 rows of .*two\.npz, against 120 of .*two\.npz$")
+
+    def test_two_models_are_compared_by_draws_of_their_own(self):
+        model = self.folder / "run"
+        self.succeed("train", self.csv(), *QUICK, "--out", model, "--quiet")
+        distance = self.results("distance", model, model)["quick"]["frechet"]
+        self.assertGreater(distance["value"], 0.02)  # two sets of 2,000 rows of one law
 
     def test_the_model_is_used_by_its_folder_and_on_the_part_that_was_held_out(self):
         data, folder = self.csv(), self.folder / "run"
@@ -54,16 +162,17 @@ class OwnData(ProgramTest):
         self.assertEqual(len(back), 1 + 12)  # a tenth is held out
         self.assertEqual(len(self.succeed("encode", folder, "--data", data, "-o", "-").stdout.splitlines()), 108)
         self.assertEqual(len(self.succeed("encode", folder, "--data", data, "--split", "all", "-o", "-").stdout.splitlines()), 120)
-        self.assertEqual(len(self.succeed("sample", folder, "-n", 5, "-o", "-", "--json").stdout.splitlines()), 5)
+        self.assertEqual(len(self.succeed("sample", folder, "-n", 5, "-o", "-", "--json").stdout.splitlines()), 1 + 5)
         scores = self.results("evaluate", folder, "--data", data, "--metrics", "likelihood")["likelihood"]
         self.assertIn("nats_held_out", scores)
         npz = self.folder / "model.npz"
         self.succeed("convert", folder, npz)
         out = self.folder / "out.csv"
         self.assertEqual(self.results("sample", npz, "-n", 5, "-o", out)["count"], 5)
-        self.assertEqual(numpy.loadtxt(out, delimiter=",").shape, (5, 3))
-        self.refuse(74, "a folder without model.safetensors", "info", self.folder)
+        self.assertEqual(numpy.loadtxt(out, delimiter=",", skiprows=1).shape, (5, 3))
+        self.refuse(74, "a folder without model.safetensors", "info", self.folder / "run" / "samples")
         self.refuse(64, "--every: a table holds the last state", "sample", npz, "--every", 2, "-o", "-")
+        self.refuse(64, "--columns: images per row of a picture", "sample", npz, "--columns", 2, "-o", "-")
 
     def test_held_out_data_may_be_a_file(self):
         other = self.folder / "other.csv"
@@ -151,7 +260,7 @@ class OwnData(ProgramTest):
         known = self.results(*arguments, "--mask", self.folder / "mask.png", "-o", self.folder / "x.png")["known_units"]
         self.assertEqual(known, 16 * 32 * 3)
         Image.fromarray(mask[:8]).save(self.folder / "small.png")
-        self.refuse(65, "32 × 8 pixels of 1 channels: the model's images have 32 × 32 of 3", *arguments, "--mask",
+        self.refuse(65, "32 × 8 pixels: the model's images have 32 × 32", *arguments, "--mask",
                     self.folder / "small.png", "-o", self.folder / "x.png")
 
     def test_hdf5_and_anndata(self):
@@ -169,7 +278,7 @@ class OwnData(ProgramTest):
         probe = run("data", "info", self.folder / "a.h5")
         if "does not read them" in probe.stderr:
             self.skipTest("the program was built without HDF5")
-        self.assertEqual(self.results("data", "info", self.folder / "a.h5")["type"], "u8")
+        self.assertEqual(self.results("data", "info", self.folder / "a.h5", "--key", "bytes")["type"], "u8")
         info = self.results("data", "info", self.folder / "a.h5", "--key", "deep/values")
         self.assertAlmostEqual(info["mean"], values.mean(), 4)
         gaps = ["--key", "deep/gaps"]
@@ -178,9 +287,9 @@ class OwnData(ProgramTest):
         self.succeed("train", self.folder / "a.h5", *gaps, *weights, *QUICK, "--out", self.folder / "gaps", "--quiet")
         self.refuse(64, "data.weight = none: no such array", "train", self.folder / "a.h5", *gaps, "--set", "data.weight=none")
         self.refuse(65, "3 weights for 120 rows", "train", self.folder / "a.h5", *gaps, "--set", "data.weight=numbers")
-        self.refuse(64, "no such array: there are bytes, deep, numbers", "data", "info", self.folder / "a.h5", "--key", "none")
+        self.refuse(64, "no such array: there are bytes, deep/gaps, deep/values, .*, numbers", "data", "info", self.folder / "a.h5", "--key", "none")
         self.refuse(64, "no such array", "data", "info", self.folder / "a.h5", "--key", "deep/none")
-        self.refuse(65, "a group that is no sparse matrix", "data", "info", self.folder / "a.h5", "--key", "deep")
+        self.refuse(65, "deep: a group: name an array of it: there are deep/gaps, ", "data", "info", self.folder / "a.h5", "--key", "deep")
         self.refuse(65, "allowed are rows × values", "data", "info", self.folder / "a.h5", "--key", "numbers")
         dense = numpy.where(values > 4, values, 0).astype(numpy.float32)
         for by_columns in (False, True):
@@ -329,7 +438,8 @@ class OwnData(ProgramTest):
         self.refuse(65, "no line with numbers", "train", put("empty.csv", b""))
         whole = ["--set", "data.gaps=refuse"]
         self.refuse(65, "line 3, column 2 'y': 'NA': the value is missing", "train", put("missing.csv", b"x,y\n1,2\n3,NA\n"), *whole)
-        self.refuse(65, "column 1 .*: no value is known: leave the column out", "train", put("hole.csv", b"x,y\n1,\n"))
+        self.refuse(65, "column 'y': no value is known: leave the column out", "train", put("hole.csv", b"x,y\n1,\n"))
+        self.refuse(65, r"column 2 \(counted from 1\): no value is known", "train", put("hole.csv", b"1,,3\n2,,4\n"))
         self.refuse(65, "'-9': the value is missing", "train", put("marks.csv", b"x,y\n1,2\n3,-9\n"), *whole, "--set",
                     "data.missing=-9")
         self.refuse(65, "row 1 .*: no value is known: leave it out", "train", put("row.csv", b"x,y\n1,2\n,\n3,4\n"))
