@@ -108,7 +108,7 @@ def log_likelihood(
     nats = scores["nats_training"]
     value, error = nats.get("value", float("nan")), nats.get("error", float("nan"))
     low, high = nats.get("low", value - 2 * error), nats.get("high", value + 2 * error)
-    return LogLikelihood(value, error, low, high, scores["log_partition"]["note"])
+    return LogLikelihood(value, error, low, high, scores["log_partition"]["note"].removeprefix("nats, "))
 
 
 def frechet_distance(a: Any, b: Any) -> float:

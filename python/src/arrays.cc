@@ -49,7 +49,7 @@ std::shared_ptr<const void> KeepAlive(const py::object& object) {
 std::string LossWarning(const py::array& rows, const std::string& source) {
   const char kind = rows.dtype().kind();
   if ((kind != 'f' && kind != 'i' && kind != 'u') || rows.itemsize() < (kind == 'f' ? 8 : 4)) return {};
-  ColumnSteps steps(rows.shape(1));
+  ColumnSteps<double> steps(rows.shape(1));
   constexpr py::ssize_t kRowsAtOnce = 4096;
   for (py::ssize_t first = 0; first < rows.shape(0); first += kRowsAtOnce) {
     const auto block = DoubleArray::ensure(rows[py::slice(first, first + kRowsAtOnce, 1)]);

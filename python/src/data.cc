@@ -40,15 +40,25 @@ std::vector<int> LabelsOf(const py::object& given, std::vector<std::string>& nam
   if (labels.ndim() != 1) throw DataError("labels: expected is one for each row");
   if (std::string_view("iu").find(labels.dtype().kind()) == std::string_view::npos) {
     if (!names.empty()) throw DataError("label_names: labels must be the numbers of names");
+    if (labels.dtype().kind() == 'f' && py::module_::import("numpy").attr("isnan")(labels).attr("any")().cast<bool>()) {
+      throw DataError("labels: NaN is no class: leave these rows out, or give them a class of their own");
+    }
     const py::tuple unique = py::module_::import("numpy").attr("unique")(labels, py::arg("return_inverse") = true);
     for (const py::handle& name : unique[0]) names.push_back(py::str(name));
     labels = unique[1];
   }
   std::vector<int> numbers;
-  const auto whole = py::array_t<std::int64_t, py::array::c_style | py::array::forcecast>(labels);
-  for (const std::int64_t label : std::span(whole.data(), ToSize(whole.size()))) {
-    if (!std::in_range<int>(label)) throw DataError(fmt::format("labels: {}: allowed are numbers of 32 bits", label));
-    numbers.push_back(static_cast<int>(label));
+  const auto take = [&]<typename Number>(Number) {
+    const auto whole = py::array_t<Number, py::array::c_style | py::array::forcecast>(labels);
+    for (const Number label : std::span(whole.data(), ToSize(whole.size()))) {
+      if (!std::in_range<int>(label)) throw DataError(fmt::format("labels: {}: allowed are numbers of 32 bits", label));
+      numbers.push_back(static_cast<int>(label));
+    }
+  };
+  if (labels.dtype().kind() == 'u') {
+    take(std::uint64_t{});
+  } else {
+    take(std::int64_t{});
   }
   return numbers;
 }

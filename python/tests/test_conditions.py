@@ -149,6 +149,8 @@ def test_what_is_wrong_is_said(table):
         (lambda: grbm.Dataset(table, history=1, condition=[1]), "history = 1"),
         (lambda: grbm.Dataset(table, labels=[1, 2]), "2 labels for 1200 rows"),
         (lambda: grbm.Dataset(table, labels=[2**40] * 1200), "32 bits"),
+        (lambda: grbm.Dataset(table, labels=np.full(1200, 2**63, np.uint64)), "9223372036854775808: allowed are numbers of 32 bits"),
+        (lambda: grbm.Dataset(table, labels=[np.nan] * 1200), "NaN is no class"),
         (lambda: grbm.Dataset(table, labels=["a"] * 1200, label_names=["b"]), "label_names"),
         (lambda: grbm.Model.initial(2, 2).encode(v, conditions=u), "the model has none"),
         (lambda: grbm.Model(np.zeros((1, 2)), [0, 0], [1], [0], A=[[2]]), "both are needed"),
