@@ -21,6 +21,8 @@ let runs: Run[] = data.runs.map(adopt);
 const newest = new Map<string, Tokens>();
 /** Runs that there are; unknown until the program has said so. */
 let expected = data.live ? -1 : runs.length;
+/** Why a run that is there could not be read. */
+const unread = new Map<string, string>();
 /** Whether all runs that there were at first are here. */
 let settled = false;
 
@@ -130,7 +132,8 @@ function noticeText(): string {
   if (expected < 0) return `Looking for runs in ${data.folder} …`;
   if (expected === 0) return runs.length > 0 ? "" : `No run in ${data.folder} yet: they appear here as soon as they start.`;
   const here = runs.filter((run) => !run.gone).length;
-  return here < expected ? `Reading runs: ${here} of ${expected} …` : "";
+  const reading = here + unread.size < expected ? [`Reading runs: ${here} of ${expected} …`] : [];
+  return [...reading, ...[...unread].map(([name, why]) => `${name} cannot be read: ${why}`)].join(" · ");
 }
 
 function showAll(): void {
@@ -234,8 +237,11 @@ async function takeRun(name: string, token: Tokens): Promise<void> {
       }
     }
     newest.set(name, token);
-  } catch {
+    unread.delete(name);
+  } catch (error) {
     // A run that has just gone, or is not whole yet: asked for again with the next change.
+    unread.set(name, (error as Error).message);
+    soon(showList);
   }
 }
 
@@ -243,6 +249,7 @@ async function takeRun(name: string, token: Tokens): Promise<void> {
 async function takeTokens(tokens: Record<string, Tokens>): Promise<void> {
   const names = Object.keys(tokens).sort(byName);
   expected = names.length;
+  for (const name of unread.keys()) if (!(name in tokens)) unread.delete(name);
   showList();
   for (const run of runs) {
     const gone = !(run.name in tokens);

@@ -363,6 +363,22 @@ test("runs are shown as they come, in the order of their names, and can be sorte
   await page.close();
 });
 
+test("a run that cannot be read is named, with the reason, and does not hide the others", async () => {
+  const damaged = at("damaged");
+  for (const name of ["first", "second", "broken"]) execFileSync("cp", ["-r", at("runs", "one"), mkFolder(damaged, name)]);
+  const manifest = join(damaged, "broken", "manifest.json");
+  const whole = readFileSync(manifest);
+  writeFileSync(manifest, "{");
+  const { page } = await open(await serve(damaged));
+  await page.waitForFunction(() => document.querySelectorAll(".runs tbody tr").length === 2);
+  await page.waitForFunction(() => /^broken cannot be read: .*JSON/.test(document.querySelector("main > .empty").textContent));
+  writeFileSync(manifest, whole);
+  appendFileSync(join(damaged, "broken", "metrics.jsonl"), readFileSync(join(damaged, "broken", "metrics.jsonl"), "utf8").trimEnd().split("\n").at(-1) + "\n"); // a change
+  await page.waitForFunction(() => document.querySelectorAll(".runs tbody tr").length === 3);
+  assert.ok(await page.locator("main > .empty").isHidden());
+  await page.close();
+});
+
 test("a live page draws fresh samples, and measures", async () => {
   const { page, complaints } = await open(address);
   const fresh = page.locator(".fresh");
