@@ -195,6 +195,8 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
   for (const RowResult& row : page.all_rows()) {
     if (row.seed == seed && row.row.labels[0] == mixture_name && row.row.labels[1] == way.label) rows.push_back(&row);
   }
+  // Of what has not been run only the table tells.
+  if (std::ranges::none_of(rows, [](const RowResult* row) { return row->result.has_value(); })) return;
   const Mixture mixture = *FindMixture(mixture_name);
   Matrix points = mixture.Sample(seed, kPoints).points;
   const std::string caption = SharesText(mixture, points);
@@ -203,7 +205,9 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
       {PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f} nats", KlOfFittedGaussian(mixture)),
                     [&](double x, double y) { return mixture.LogDensity(x, y); }),
        EmptyPanel("", ""), PlanePoints("", caption, std::move(points)), EmptyPanel("", "means of the samples above")});
-  for (const RowResult* row : rows) columns.push_back(ModelPanels(*row, mixture, page));
+  for (const RowResult* row : rows) {
+    if (row->result) columns.push_back(ModelPanels(*row, mixture, page));
+  }
   Figure figure;
   figure.title =
       fmt::format("{}, {}{}", mixture_name, way.label, page.options().seeds > 1 ? fmt::format(", seed {}", seed) : "");
