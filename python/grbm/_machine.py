@@ -100,6 +100,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         adjust_warmup_epochs: float = 0.0,
         restart_fraction: float = 0.05,
         gap_steps: int = 10,
+        gap_start: str = "last",
         log_every: int = 0,
         rate_W: float = 1.0,
         rate_b: float = 1.0,
@@ -165,6 +166,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.adjust_warmup_epochs = adjust_warmup_epochs
         self.restart_fraction = restart_fraction
         self.gap_steps = gap_steps
+        self.gap_start = gap_start
         self.log_every = log_every
         self.rate_W = rate_W
         self.rate_b = rate_b
@@ -392,6 +394,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         data = self._dataset(X, sample_weight, not hasattr(self, "model_"), labels)
         config["train.learning_rate_schedule"] = "constant"
         config["train.step_size_schedule"] = "constant"
+        config["train.gap_start"] = "noise"  # the last rows were others
         config["train.batch_size"] = min(self.batch_size, data.rows)
         seed = seed_of(self.random_state) if first else self._seed
         if first and hasattr(self, "model_"):

@@ -46,11 +46,13 @@ py::tuple StateTuple(const TrainState& s) {
   if (s.offsets) offsets = py::make_tuple(s.offsets->visible, s.offsets->hidden);
   py::object average = py::none();
   if (s.average) average = ParametersTuple(*s.average);
-  return py::make_tuple(s.updates, ParametersTuple(s.parameters), moments, chains, offsets, average);
+  py::object gaps = py::none();
+  if (s.gaps) gaps = py::array_t<std::uint64_t>({s.gaps->rows(), s.gaps->cols()}, s.gaps->data());
+  return py::make_tuple(s.updates, ParametersTuple(s.parameters), moments, chains, offsets, average, gaps);
 }
 
 TrainState StateFrom(const py::tuple& t) {
-  if (t.size() != 6) throw DataError("state: a pickle of another version");
+  if (t.size() != 7) throw DataError("state: a pickle of another version");
   TrainState s;
   s.updates = t[0].cast<std::uint64_t>();
   s.parameters = ParametersFrom(t[1]);
@@ -68,6 +70,12 @@ TrainState StateFrom(const py::tuple& t) {
     s.offsets = Offsets{o[0].cast<std::vector<float>>(), o[1].cast<std::vector<float>>()};
   }
   if (!t[5].is_none()) s.average = ParametersFrom(t[5]);
+  if (!t[6].is_none()) {
+    const auto words = t[6].cast<py::array_t<std::uint64_t, py::array::c_style>>();
+    if (words.ndim() != 2) throw DataError("state: a damaged pickle");
+    s.gaps.emplace(words.shape(0), words.shape(1));
+    std::copy_n(words.data(), words.size(), s.gaps->data());
+  }
   return s;
 }
 

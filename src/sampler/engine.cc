@@ -63,10 +63,12 @@ void Engine::Resize(std::uint32_t first, Index count) {
 
 void Engine::Load(ConstMatrix visible, ConstBitView hidden) {
   LoadVisible(visible);
-  CopyRows(hidden, now_.hidden);
+  LoadHidden(hidden);
 }
 
 void Engine::LoadVisible(ConstMatrix visible) { PackRows(visible, now_.visible, pool_); }
+
+void Engine::LoadHidden(ConstBitView hidden) { CopyRows(hidden, now_.hidden); }
 
 void Engine::LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step) {
   DrawNoise(stream, step, all());

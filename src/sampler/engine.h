@@ -52,6 +52,7 @@ class Engine {
   void Resize(std::uint32_t first, Index count);
   void Load(ConstMatrix visible, ConstBitView hidden);
   void LoadVisible(ConstMatrix visible);
+  void LoadHidden(ConstBitView hidden);
   // With noise of a variance.
   void LoadNoisy(ConstMatrix visible, double variance, const Stream& stream, std::uint64_t step);
   // The visible units that are known: those that are not NaN.

@@ -31,6 +31,7 @@ constexpr bool kFuzzing = false;
 
 const std::string kAverage = "average.";
 const std::string kBest = "best.";
+const std::string kGaps = "gaps.hidden";
 std::string MomentPrefix(std::size_t k) { return fmt::format("moment{}.", k); }
 
 // Of all that was written, so that damage shows. The order is that of the names: files may keep another.
@@ -125,6 +126,13 @@ void WriteCheckpoint(const std::string& path, const TrainState& state, const Run
     file.tensors.push_back(
         {"chains.hidden", "U64", {bits.groups(), bits.rows()}, {reinterpret_cast<const char*>(bits.words()), bytes}});
   }
+  if (state.gaps) {
+    file.tensors.push_back({kGaps,
+                            "U64",
+                            {state.gaps->rows(), state.gaps->cols()},
+                            std::string_view(reinterpret_cast<const char*>(state.gaps->values().data()),
+                                             state.gaps->values().size_bytes())});
+  }
   if (state.best) {
     file.metadata["best_updates"] = std::to_string(state.best->updates);
     file.metadata["best_measured"] = fmt::format("{}", state.best->measured);
@@ -183,6 +191,13 @@ Checkpoint ParseCheckpoint(std::string contents, const std::string& path) {
     CopyFloats(file, visible, chains.visible.values());
     std::memcpy(chains.hidden.view().words(), hidden.bytes.data(), hidden.bytes.size());
     state.chains = std::move(chains);
+  }
+  if (FindTensor(file, kGaps) != nullptr) {
+    const Index words[] = {-1, BitMatrix(1, shape[1]).view().groups()};
+    const Tensor& gaps = GetTensor(file, kGaps, words);
+    if (gaps.dtype != "U64") throw DataError(fmt::format("{}: {}: expected are U64", path, kGaps));
+    state.gaps.emplace(gaps.shape[0], gaps.shape[1]);
+    std::memcpy(state.gaps->values().data(), gaps.bytes.data(), gaps.bytes.size());
   }
   if (file.metadata.contains("best_updates")) {
     state.best = {GetNumber(file, "best_updates"), GetNumber<double>(file, "best_measured"),

@@ -38,6 +38,8 @@ TrainState SomeState(std::uint64_t updates) {
   state.offsets = Offsets{{1, 2, 3}, {0.25f, 0.5f}};
   state.average.emplace(3, 2);
   fill(*state.average, 2.5f);
+  state.gaps.emplace(5, 1);
+  (*state.gaps)(3, 0) = 2;
   state.best = BestState{updates / 2, 0.1, state.moments[1]};
   return state;
 }
@@ -46,7 +48,7 @@ bool Same(const TrainState& a, const TrainState& b) {
   return a.updates == b.updates && a.parameters == b.parameters && a.moments == b.moments &&
          std::ranges::equal(a.chains->visible.values(), b.chains->visible.values()) &&
          a.chains->hidden.Get(2, 1) == b.chains->hidden.Get(2, 1) && a.offsets == b.offsets && a.average == b.average &&
-         a.best->updates == b.best->updates && a.best->measured == b.best->measured &&
+         a.gaps == b.gaps && a.best->updates == b.best->updates && a.best->measured == b.best->measured &&
          a.best->parameters == b.best->parameters;
 }
 

@@ -138,27 +138,41 @@ Chains Contrastive::Collect(const Model& model) const {
   }
   if (ranks_.count() == 1) return chains;
   std::vector<std::vector<float>> visible_of;
-  std::vector<std::vector<std::uint64_t>> hidden_of;
   for (int r = 0; r < ranks_.count(); ++r) {
-    const auto [visible, hidden] = rows_of(split_->RowsOfRank(r));
-    visible_of.emplace_back(ToSize(visible.rows() * visible.cols()));
-    hidden_of.emplace_back(ToSize(hidden.rows() * hidden.groups()));
+    visible_of.emplace_back(ToSize(split_->RowsOfRank(r).count * model.visible()));
   }
-  const auto view = [&](int r) {
-    const Index rows = split_->RowsOfRank(r).count;
-    return std::pair(
-        MutableMatrix(visible_of[static_cast<std::size_t>(r)].data(), rows, model.visible(), model.visible()),
-        BitView(hidden_of[static_cast<std::size_t>(r)].data(), rows, model.hidden(), rows));
+  const auto visible = [&](int r) {
+    return MutableMatrix(visible_of[static_cast<std::size_t>(r)].data(), split_->RowsOfRank(r).count, model.visible(),
+                         model.visible());
   };
-  const auto copy = [&](const auto& from, const auto& to) {
-    CopyRows(from.first, to.first);
-    CopyRows(from.second, to.second);
-  };
-  copy(rows_of(split_->RowsOfRank(ranks_.rank())), view(ranks_.rank()));
+  const auto own = rows_of(split_->RowsOfRank(ranks_.rank()));
+  CopyRows(own.first, visible(ranks_.rank()));
   GatherAll(ranks_, visible_of);
-  GatherAll(ranks_, hidden_of);
-  for (int r = 0; r < ranks_.count(); ++r) copy(view(r), rows_of(split_->RowsOfRank(r)));
+  for (int r = 0; r < ranks_.count(); ++r) CopyRows(visible(r), rows_of(split_->RowsOfRank(r)).first);
+  chains.hidden = GatherHidden(own.second);
   return chains;
+}
+
+BitMatrix Contrastive::GatherHidden(ConstBitView own) const {
+  BitMatrix all(split_->rows(), own.units());
+  std::vector<std::vector<std::uint64_t>> words;
+  for (int r = 0; r < ranks_.count(); ++r) words.emplace_back(ToSize(split_->RowsOfRank(r).count * own.groups()));
+  const auto of = [&](int r) {
+    const Index rows = split_->RowsOfRank(r).count;
+    return BitView(words[static_cast<std::size_t>(r)].data(), rows, own.units(), rows);
+  };
+  CopyRows(own, of(ranks_.rank()));
+  GatherAll(ranks_, words);
+  for (int r = 0; r < ranks_.count(); ++r) {
+    const kernels::Rows rows = split_->RowsOfRank(r);
+    CopyRows(of(r), all.view().Rows(rows.first, rows.count));
+  }
+  return all;
+}
+
+std::optional<BitMatrix> Contrastive::GapStates() const {
+  if (!gap_states_) return {};
+  return GatherHidden(*gap_states_);
 }
 
 void Contrastive::Distribute(const Chains& chains) {
@@ -336,7 +350,8 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
   filled_ = {};
   if (HasGaps(data)) {
     filled_ = FillGaps(engine, model, law_, data, static_cast<std::uint32_t>(own.first),
-                       {.steps = options_.gap_steps, .noise = noise_, .seed = seed_}, update);
+                       {.steps = options_.gap_steps, .noise = noise_, .seed = seed_}, update,
+                       gap_states_ ? &*gap_states_ : nullptr);
     data = filled_;
   }
   engine.Set(model, sampler, law_);

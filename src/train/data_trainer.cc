@@ -110,6 +110,7 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .ranks = ranks,
           .label_units = std::ssize(statistics_.classes),
           .gaps = data_.has_gaps(),
+          .row_numbers = [this](std::uint64_t update, std::span<Index> rows) { batches_.Rows(update, rows); },
           .conditions = data_.conditions()};
 }
 

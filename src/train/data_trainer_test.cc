@@ -104,7 +104,8 @@ TEST(DataTrainer, RefusesGapsThatCannotBeDrawn) {
 
 // A run that stops and goes on has the bits of one that does not; rows of weight 0 leave no trace but their number.
 TEST(DataTrainer, GoesOnToTheSameBitsWithGapsAndWeights) {
-  const Config config = SmallConfig();
+  Config config = SmallConfig();
+  config.train.gap_steps = 1;
   const Dataset data = DataWithGaps().WithWeights(std::vector<double>(30, 1.0));
   std::vector<double> weights(30, 0.7);
   weights[3] = 0;

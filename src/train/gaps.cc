@@ -15,7 +15,7 @@ bool HasGaps(ConstMatrix rows) {
 }
 
 Matrix FillGaps(Engine& engine, const Model& model, const Law& law, ConstMatrix rows, std::uint32_t first,
-                const GapOptions& options, std::uint64_t update) {
+                const GapOptions& options, std::uint64_t update, BitMatrix* hidden) {
   const double temperature = law.hidden_temperature();
   SamplerOptions gibbs;
   gibbs.method = Method::kGibbs;
@@ -33,20 +33,19 @@ Matrix FillGaps(Engine& engine, const Model& model, const Law& law, ConstMatrix 
     engine.StoreVisible(known);
   }
 
-  // Step 2. h given what is known, after so many steps from noise. An update has steps + 1 numbers of the streams.
+  // Step 2. h given what is known, after so many steps. An update has steps + 1 numbers of the streams.
   const Stream visible(options.seed, Purpose::kGapVisible);
-  const Stream hidden(options.seed, Purpose::kGapHidden);
+  const Stream bits(options.seed, Purpose::kGapHidden);
+  if (hidden != nullptr) engine.LoadHidden(*hidden);
   const std::uint64_t number = update * static_cast<std::uint64_t>(options.steps + 1);
   for (std::int64_t t = 0; t < options.steps; ++t) {
     const std::uint64_t at = number + static_cast<std::uint64_t>(t);
-    if (t == 0) {
-      engine.DrawNoise(visible, at, all);
-    } else {
-      engine.MoveFreely(visible, at, t);
-    }
+    if (t == 0) engine.DrawNoise(visible, at, all);  // finite, which a move must start from
+    if (t > 0 || hidden != nullptr) engine.MoveFreely(visible, at, t);
     engine.PutBack(known);
-    engine.DrawHidden(hidden, at, temperature, all);
+    engine.DrawHidden(bits, at, temperature, all);
   }
+  if (hidden != nullptr) CopyRows(engine.hidden(), *hidden);
 
   // Step 3. v = x + noise has the variance τσ² given h, and x the rest of it.
   const Matrix mean = VisibleMean(model, engine.hidden(), engine.pool());

@@ -18,11 +18,12 @@ struct GapOptions {
   std::uint64_t seed = 0;
 };
 
-// The rows with their gaps filled in, in the engine and with its model: Gibbs sampling at the law's temperature, from noise,
-// with the known units put back after every step. Where noise is added, the known units of the chains have that of the
-// update, and what is filled in is without it.                                                          [math.md (65)]
-// first: the first row's number in the batch. The engine is left as it may be.
+// The rows with their gaps filled in, in the engine and with its model: Gibbs sampling at the law's temperature, with the
+// known units put back after every step. Where noise is added, the known units of the chains have that of the update, and
+// what is filled in is without it.                                                                      [math.md (65)]
+// first: the first row's number in the batch. hidden: the states that the chains start from, and then those that they end
+// at; nullptr: they start from noise. The engine is left as it may be.
 Matrix FillGaps(Engine& engine, const Model& model, const Law& law, ConstMatrix rows, std::uint32_t first,
-                const GapOptions& options, std::uint64_t update);
+                const GapOptions& options, std::uint64_t update, BitMatrix* hidden = nullptr);
 
 }  // namespace grbm

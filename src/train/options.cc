@@ -104,10 +104,13 @@ std::vector<Field> TrainOptions::Fields() {
        share},
       {"gap_steps",
        &gap_steps,
-       "data.gaps = \"sample\": steps of Gibbs sampling from noise, at an update, to missing values given the known "
-       "ones",
+       "data.gaps = \"sample\": steps of Gibbs sampling, at an update, to missing values given the known ones",
        {.min = 1, .max = 1e6},
-       "20"},
+       "2"},
+      {"gap_start", MakeChoice(gap_start, {"last", "noise"}),
+       "data.gaps = \"sample\": where these steps begin: where they ended when the row was last in a batch, which "
+       "takes "
+       "a bit for each row and hidden unit, or at noise"},
       {"stop_after", &stop_after,
        "runs end when so many epochs have not improved what stop_on measures on held-out rows (data.held_out), once an "
        "epoch, and model.safetensors is then the best model; 0: they go on to the last epoch",

@@ -174,6 +174,34 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       first_row_(OwnRows(setup).first),
       batch_(OwnRows(setup).second, setup.visible + setup.conditions) {
   CheckOptions(setup_.sampler);
+  if (!setup_.gaps || !setup_.row_numbers || setup_.train.gap_start == GapStart::kNoise) return;
+  // No unit is on: at first, what is missing is drawn around mu.
+  gap_states_.emplace(static_cast<Index>(setup_.rows), BitMatrix(1, setup_.model.hidden).view().groups());
+  row_numbers_.resize(static_cast<std::size_t>(setup_.train.batch_size));
+}
+
+void Trainer::TakeGapStates() {
+  if (!gap_states_) return;
+  setup_.row_numbers(updates_, row_numbers_);
+  BitMatrix hidden(batch_.rows(), setup_.model.hidden);
+  for (Index r = 0; r < batch_.rows(); ++r) {
+    const auto words = gap_states_->row(row_numbers_[static_cast<std::size_t>(first_row_ + r)]);
+    for (Index g = 0; g < gap_states_->cols(); ++g) {
+      hidden.view().word(r, g) = words[static_cast<std::size_t>(g)];
+    }
+  }
+  contrastive_.set_gap_states(std::move(hidden));
+}
+
+void Trainer::PutGapStates() {
+  const std::optional<BitMatrix> hidden = contrastive_.GapStates();
+  if (!hidden) return;
+  for (Index r = 0; r < hidden->rows(); ++r) {
+    const auto words = gap_states_->row(row_numbers_[static_cast<std::size_t>(r)]);
+    for (Index g = 0; g < gap_states_->cols(); ++g) {
+      words[static_cast<std::size_t>(g)] = hidden->view().word(r, g);
+    }
+  }
 }
 
 Parameters Trainer::BatchGradient(const SamplerOptions& sampler, bool report, Offsets& means) {
@@ -213,6 +241,7 @@ UpdateMetrics Trainer::Update(bool report) {
     throw NumericError(fmt::format("training diverged at update {}: {}; {}", metrics.update, what, Advice(train)));
   };
   read_(updates_, batch_);
+  TakeGapStates();
   Parameters gradient;
   Offsets means;
   try {
@@ -241,6 +270,7 @@ UpdateMetrics Trainer::Update(bool report) {
     diverged(error.what());
   }
   offsets_ = std::move(offsets);
+  PutGapStates();
   ++updates_;
   if (train.average > 0) {
     if (!average_) average_.emplace();
@@ -258,7 +288,7 @@ Model Trainer::Result() const {
 }
 
 TrainState Trainer::State() const {
-  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_, average_};
+  return {updates_, model_.parameters(), optimizer_.moments(), contrastive_.chains(), offsets_, average_, gap_states_};
 }
 
 void Trainer::Restore(TrainState state) {
@@ -286,6 +316,16 @@ void Trainer::Restore(TrainState state) {
   }
   if (setup_.train.average > 0 && state.updates > 0 && !(state.average && fits(*state.average))) {
     throw DataError("checkpoint: no averages of the parameters, but the settings ask for them (train.average)");
+  }
+  if (gap_states_ && state.updates > 0) {
+    if (!state.gaps || state.gaps->rows() != gap_states_->rows() || state.gaps->cols() != gap_states_->cols()) {
+      throw DataError(
+          fmt::format("checkpoint: no hidden states of {} rows from which missing values are drawn on, but the "
+                      "settings ask for them "
+                      "(train.gap_start)",
+                      gap_states_->rows()));
+    }
+    gap_states_ = std::move(state.gaps);
   }
   model_ = Model(std::move(state.parameters), setup_.model.variance_floor, setup_.label_units);
   optimizer_.moments() = std::move(state.moments);

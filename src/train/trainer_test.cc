@@ -38,6 +38,11 @@ void ReadBatch(std::uint64_t update, MutableMatrix out) {
   CopyRows(testing::RandomVisible(out.rows(), out.cols(), 100 + update), out);
 }
 
+void ReadWithGaps(std::uint64_t update, MutableMatrix out) {
+  ReadBatch(update, out);
+  for (Index r = 0; r < out.rows(); ++r) out(r, r % 2) = std::numeric_limits<float>::quiet_NaN();
+}
+
 double Cosine(std::uint64_t update, std::uint64_t total) {
   return 0.5 * (1 + std::cos(std::numbers::pi * static_cast<double>(update) / static_cast<double>(total)));
 }
@@ -403,6 +408,13 @@ TEST(Trainer, RefusesAStateOfOtherSettings) {
   averaged.train.average = 0.9;
   Trainer averaging(averaged, ReadBatch, pool);
   EXPECT_THAT(ErrorOf([&] { averaging.Restore(without); }), HasSubstr("no averages"));
+  Trainer::Setup gaps = SmallSetup();
+  gaps.gaps = true;
+  gaps.row_numbers = [](std::uint64_t, std::span<Index>) {};
+  Trainer filling(gaps, ReadBatch, pool);
+  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }), HasSubstr("from which missing values are drawn on"));
+  without.gaps.emplace(static_cast<Index>(gaps.rows) + 1, 1);
+  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }), HasSubstr("from which missing values are drawn on"));
 }
 
 // The model is as it was, and the line names the update, the cause and what to change.
@@ -441,21 +453,65 @@ TEST(Trainer, OffsetsAreThoseOfTheUpdatesThatWereMade) {
   EXPECT_EQ(trainer.State().offsets, before);
 }
 
+// Missing values are drawn on from the state of their own row, wherever in a batch it is.
+TEST(Trainer, DrawsMissingValuesOnFromTheStatesOfTheirRows) {
+  Trainer::Setup setup = SmallSetup();
+  setup.gaps = true;
+  setup.train.gap_steps = 1;
+  const auto number = [](std::uint64_t update, Index r) { return 20 + (r * 3 + static_cast<Index>(update)) % 50; };
+  setup.row_numbers = [&](std::uint64_t update, std::span<Index> rows) {
+    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = number(update, static_cast<Index>(r));
+  };
+  ThreadPool pool(1);
+  const auto trained = [&](std::uint64_t updates, const TrainState* start) {
+    Trainer trainer(setup, ReadWithGaps, pool);
+    if (start != nullptr) trainer.Restore(*start);
+    while (trainer.updates() < updates) trainer.Update();
+    return trainer.State();
+  };
+  const TrainState first = trained(1, nullptr);
+  const auto in_batch = [&](std::uint64_t update, Index row) {
+    for (Index r = 0; r < setup.train.batch_size; ++r) {
+      if (number(update, r) == row) return true;
+    }
+    return false;
+  };
+  Index on = 0;
+  for (Index row = 0; row < first.gaps->rows(); ++row) {
+    if (!in_batch(0, row)) {
+      EXPECT_EQ((*first.gaps)(row, 0), 0u) << "row " << row;
+    }
+    on += (*first.gaps)(row, 0) != 0 ? 1 : 0;
+  }
+  EXPECT_GT(on, setup.train.batch_size / 2);
+  const TrainState second = trained(2, &first);
+  for (const bool used : {false, true}) {
+    TrainState other = first;
+    for (Index row = 0; row < other.gaps->rows(); ++row) {
+      if (in_batch(1, row) == used) (*other.gaps)(row, 0) ^= 15;
+    }
+    EXPECT_EQ(trained(2, &other).parameters == second.parameters, !used);
+  }
+}
+
 // Made again, it has the bits of one that was left alone.
 TEST(Trainer, AnUpdateStoppedAmidItsChainsLeavesNoTrace) {
   for (const Algorithm algorithm : {Algorithm::kNoiseCd, Algorithm::kPcd}) {
     Trainer::Setup setup = SmallSetup();
+    setup.gaps = true;
+    setup.train.gap_steps = 1;
+    setup.row_numbers = [](std::uint64_t, std::span<Index> rows) { std::ranges::fill(rows, 0); };
     setup.train.algorithm = algorithm;
     setup.train.centred = true;
     setup.train.momentum = 0.5;
     ThreadPool pool(2);
-    Trainer plain(setup, ReadBatch, pool);
+    Trainer plain(setup, ReadWithGaps, pool);
     std::atomic<int> steps_left = 1000;
     struct Stopped {};
     setup.hooks.before_step = [&] {
       if (--steps_left < 0) throw Stopped();
     };
-    Trainer stopped(setup, ReadBatch, pool);
+    Trainer stopped(setup, ReadWithGaps, pool);
     for (int u = 0; u < 3; ++u) {
       plain.Update();
       stopped.Update();
@@ -465,6 +521,7 @@ TEST(Trainer, AnUpdateStoppedAmidItsChainsLeavesNoTrace) {
     EXPECT_THROW(stopped.Update(), Stopped);
     EXPECT_EQ(stopped.updates(), 3u);
     EXPECT_EQ(stopped.State().parameters, before.parameters);
+    EXPECT_EQ(stopped.State().gaps, before.gaps);
     steps_left = 1000;
     plain.Update();
     stopped.Update();

@@ -66,6 +66,12 @@ class Contrastive {
   void set_ask(std::function<double()> ask) { ask_ = std::move(ask); }
   double answer() const { return answer_; }
 
+  // The hidden states, one for each of this rank's rows, from which the next gradient goes on to draw what the rows lack; none:
+  // it starts from noise.
+  void set_gap_states(std::optional<BitMatrix> hidden) { gap_states_ = std::move(hidden); }
+  // Where the last gradient ended, of the rows of all ranks, which must all ask for it; none where it started from noise.
+  std::optional<BitMatrix> GapStates() const;
+
   // The chains that pcd goes on with; none before the first update. They are taken out of where they run.
   std::optional<Chains> chains() const;
   void set_chains(std::optional<Chains> chains);
@@ -77,6 +83,8 @@ class Contrastive {
   void ForCrews(const std::function<void(Crew&)>& body);
   // All chains, of all ranks; and back.
   Chains Collect(const Model& model) const;
+  // The hidden states of the whole batch, of which this rank has those of its rows.
+  BitMatrix GatherHidden(ConstBitView own) const;
   void Distribute(const Chains& chains);
 
   void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
@@ -108,6 +116,7 @@ class Contrastive {
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place
   std::vector<double> shift_gradient_;
+  std::optional<BitMatrix> gap_states_;
   Matrix filled_;  // the rows of the update without gaps, where there were some
   BatchReport report_;
   Offsets data_means_;

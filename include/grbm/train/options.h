@@ -26,6 +26,7 @@ enum class OptimizerKind { kSgd, kAdam };
 enum class HiddenKind { kSample, kProbability };
 enum class VisibleKind { kSample, kMean };
 enum class UnitScale { kSame, kData };
+enum class GapStart { kLast, kNoise };
 enum class StopOn { kReconstruction, kPseudo, kLabels };
 
 // A number for each parameter, in the order of Parameters::Tensors().
@@ -62,6 +63,7 @@ struct TrainOptions {
   double adjust_warmup_epochs = 0;
   double restart_fraction = 0.05;
   std::int64_t gap_steps = 10;
+  GapStart gap_start = GapStart::kLast;
   double stop_after = 0;
   StopOn stop_on = StopOn::kReconstruction;
   std::int64_t log_every = 0;

@@ -41,6 +41,8 @@ struct TrainState {
   std::optional<Chains> chains;     // of persistent contrastive divergence
   std::optional<Offsets> offsets;   // of the centred gradient
   std::optional<Parameters> average = {};
+  // Where missing values are drawn on from: the hidden states of all rows of the data set, each in words of 64 units.
+  std::optional<BasicMatrix<std::uint64_t>> gaps = {};
   std::optional<BestState> best = {};  // of the run: a trainer has none
 };
 
@@ -71,7 +73,10 @@ class Trainer {
     Ranks* ranks = nullptr;
     // So many of the visible units, the last: each row has one of them 1, and the others 0.
     Index label_units = 0;
-    bool gaps = false;     // whether values may be missing: NaN
+    bool gaps = false;  // whether values may be missing: NaN
+    // Where they may: which rows of the data set an update's batch has, of all ranks. Without it, what is missing is drawn from
+    // noise at every update.
+    std::function<void(std::uint64_t update, std::span<Index> rows)> row_numbers = {};
     Index conditions = 0;  // so many values of each row are given, and shift the biases
   };
 
@@ -103,6 +108,9 @@ class Trainer {
   void Restore(TrainState state);
 
  private:
+  // The hidden states of this rank's rows; and back, of all rows of the batch.
+  void TakeGapStates();
+  void PutGapStates();
   // The estimate of the gradient from the batch, and the means of v and h over it.
   Parameters BatchGradient(const SamplerOptions& sampler, bool report, Offsets& means);
 
@@ -117,6 +125,8 @@ class Trainer {
   Optimizer optimizer_;
   std::optional<Offsets> offsets_;
   std::optional<Parameters> average_;
+  std::optional<BasicMatrix<std::uint64_t>> gap_states_;  // rows of the data set × words
+  std::vector<Index> row_numbers_;                        // of the batch, where there are such states
   Index first_row_;
   Matrix batch_;
   Parameters memory_;  // of the last parameters, for the next gradient
