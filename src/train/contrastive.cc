@@ -127,52 +127,19 @@ void Contrastive::set_chains(std::optional<Chains> chains) {
 }
 
 Chains Contrastive::Collect(const Model& model) const {
-  Chains chains{0, Matrix(split_->rows(), model.visible()), BitMatrix(split_->rows(), model.hidden())};
-  const auto rows_of = [&](kernels::Rows rows) {
-    return std::pair(chains.visible.view().Rows(rows.first, rows.count),
-                     chains.hidden.view().Rows(rows.first, rows.count));
-  };
+  const kernels::Rows own = split_->RowsOfRank(ranks_.rank());
+  Matrix visible(own.count, model.visible());
+  BitMatrix hidden(own.count, model.hidden());
   for (const auto& crew : crews_) {
-    const auto [visible, hidden] = rows_of({crew->engine.first(), crew->engine.count()});
-    crew->engine.Store(visible, hidden);
+    const auto [first, count] = std::pair(Index{crew->engine.first()} - own.first, crew->engine.count());
+    crew->engine.Store(visible.view().Rows(first, count), hidden.view().Rows(first, count));
   }
-  if (ranks_.count() == 1) return chains;
-  std::vector<std::vector<float>> visible_of;
-  for (int r = 0; r < ranks_.count(); ++r) {
-    visible_of.emplace_back(ToSize(split_->RowsOfRank(r).count * model.visible()));
-  }
-  const auto visible = [&](int r) {
-    return MutableMatrix(visible_of[static_cast<std::size_t>(r)].data(), split_->RowsOfRank(r).count, model.visible(),
-                         model.visible());
-  };
-  const auto own = rows_of(split_->RowsOfRank(ranks_.rank()));
-  CopyRows(own.first, visible(ranks_.rank()));
-  GatherAll(ranks_, visible_of);
-  for (int r = 0; r < ranks_.count(); ++r) CopyRows(visible(r), rows_of(split_->RowsOfRank(r)).first);
-  chains.hidden = GatherHidden(own.second);
-  return chains;
-}
-
-BitMatrix Contrastive::GatherHidden(ConstBitView own) const {
-  BitMatrix all(split_->rows(), own.units());
-  std::vector<std::vector<std::uint64_t>> words;
-  for (int r = 0; r < ranks_.count(); ++r) words.emplace_back(ToSize(split_->RowsOfRank(r).count * own.groups()));
-  const auto of = [&](int r) {
-    const Index rows = split_->RowsOfRank(r).count;
-    return BitView(words[static_cast<std::size_t>(r)].data(), rows, own.units(), rows);
-  };
-  CopyRows(own, of(ranks_.rank()));
-  GatherAll(ranks_, words);
-  for (int r = 0; r < ranks_.count(); ++r) {
-    const kernels::Rows rows = split_->RowsOfRank(r);
-    CopyRows(of(r), all.view().Rows(rows.first, rows.count));
-  }
-  return all;
+  return {0, GatherBatch(ranks_, *split_, std::move(visible)), GatherBatch(ranks_, *split_, std::move(hidden))};
 }
 
 std::optional<BitMatrix> Contrastive::GapStates() const {
   if (!gap_states_) return {};
-  return GatherHidden(*gap_states_);
+  return GatherBatch(ranks_, *split_, *gap_states_);
 }
 
 void Contrastive::Distribute(const Chains& chains) {

@@ -152,4 +152,34 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
   return exchanged;
 }
 
+Matrix GatherBatch(Ranks& ranks, const BatchSplit& split, Matrix own) {
+  if (ranks.count() == 1) return own;
+  std::vector<std::vector<float>> all;
+  for (int r = 0; r < ranks.count(); ++r) all.emplace_back(ToSize(split.RowsOfRank(r).count * own.cols()));
+  std::ranges::copy(own.values(), all[static_cast<std::size_t>(ranks.rank())].begin());
+  GatherAll(ranks, all);
+  Matrix batch(split.rows(), own.cols());
+  auto to = batch.values().begin();
+  for (const std::vector<float>& part : all) to = std::ranges::copy(part, to).out;
+  return batch;
+}
+
+BitMatrix GatherBatch(Ranks& ranks, const BatchSplit& split, BitMatrix own) {
+  if (ranks.count() == 1) return own;
+  std::vector<std::vector<std::uint64_t>> all;
+  const auto view = [&](int r) {
+    const Index rows = split.RowsOfRank(r).count;
+    return BitView(all[static_cast<std::size_t>(r)].data(), rows, own.units(), rows);
+  };
+  for (int r = 0; r < ranks.count(); ++r) all.emplace_back(ToSize(split.RowsOfRank(r).count * own.view().groups()));
+  CopyRows(own, view(ranks.rank()));
+  GatherAll(ranks, all);
+  BitMatrix batch(split.rows(), own.units());
+  for (int r = 0; r < ranks.count(); ++r) {
+    const Rows rows = split.RowsOfRank(r);
+    CopyRows(view(r), batch.view().Rows(rows.first, rows.count));
+  }
+  return batch;
+}
+
 }  // namespace grbm

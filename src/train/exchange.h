@@ -30,4 +30,8 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
                            std::span<const double> report, StateSums::Visible kind, Parameters& gradient,
                            ThreadPool& pool);
 
+// Rows of the whole batch, of which each rank has its own; on every rank.
+Matrix GatherBatch(Ranks& ranks, const BatchSplit& split, Matrix own);
+BitMatrix GatherBatch(Ranks& ranks, const BatchSplit& split, BitMatrix own);
+
 }  // namespace grbm

@@ -83,8 +83,6 @@ class Contrastive {
   void ForCrews(const std::function<void(Crew&)>& body);
   // All chains, of all ranks; and back.
   Chains Collect(const Model& model) const;
-  // The hidden states of the whole batch, of which this rank has those of its rows.
-  BitMatrix GatherHidden(ConstBitView own) const;
   void Distribute(const Chains& chains);
 
   void AddData(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update);
