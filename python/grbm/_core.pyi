@@ -241,6 +241,8 @@ class TrainState:
     @property
     def updates(self) -> int:
         """How many were made."""
+    def without_gaps(self) -> TrainState:
+        """The same for other rows: without the states from which missing values of these are drawn on."""
 
 class Trainer:
     """Training in memory, as long as is wanted at a time. The data are standardised batch by batch, and never copied."""

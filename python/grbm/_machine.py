@@ -422,7 +422,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return trainer
 
     def _take(self: Self, trainer: _core.Trainer) -> Self:
-        self._state = trainer.state()
+        self._state = trainer.state().without_gaps()  # partial_fit has other rows
         return self._set_model(trainer.model(), history_of(trainer.lines))
 
     def _set_model(self: Self, model: _core.Model, history: dict[str, np.ndarray]) -> Self:

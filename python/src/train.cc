@@ -245,7 +245,14 @@ bool RunInFolder(const Config& config, const std::string& folder, std::uint64_t 
 void BindTrain(py::module_& m) {
   py::class_<TrainState>(m, "TrainState", "Everything that training changes; it can be pickled.")
       .def(py::pickle(&StateTuple, FromPickle("state", &StateFrom)))
-      .def_readonly("updates", &TrainState::updates, "How many were made.");
+      .def_readonly("updates", &TrainState::updates, "How many were made.")
+      .def(
+          "without_gaps",
+          [](TrainState s) {
+            s.gaps.reset();
+            return s;
+          },
+          "The same for other rows: without the states from which missing values of these are drawn on.");
   py::class_<DataStatistics>(m, "DataStatistics", "What training takes from the data as a whole; it can be pickled.")
       .def(py::pickle(&StatisticsTuple, FromPickle("statistics", &StatisticsFrom)));
 

@@ -25,17 +25,24 @@ DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
 
 namespace {
 
-// A row of which nothing is known says nothing of the model.
-void CheckRowsKnown(const Dataset& data) {
-  if (!data.has_gaps()) return;
+// Counts the rows with gaps: the number of each, -1 for others; empty where there are none. Throws DataError for a row of
+// which nothing is known: it says nothing of the model.
+std::vector<Index> NumberGaps(const Dataset& data) {
+  std::vector<Index> numbers;
+  if (!data.has_gaps()) return numbers;
   Matrix row(1, data.visible());
+  Index count = 0;
   for (Index r = 0; r < data.rows(); ++r) {
     data.Read(r, row);
-    if (std::ranges::all_of(row.values(), [](float value) { return std::isnan(value); })) {
+    const auto missing = std::ranges::count_if(row.values(), [](float value) { return std::isnan(value); });
+    if (missing == data.visible()) {
       throw DataError(fmt::format("{}: row {} (counted from 0) of those to train on: no value is known: leave it out",
                                   data.source(), r));
     }
+    numbers.push_back(missing > 0 ? count++ : -1);
   }
+  if (count == 0) numbers.clear();
+  return numbers;
 }
 
 // None where a file of a model cannot have them.
@@ -52,13 +59,13 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
     : config_(config),
       data_(std::move(data)),
       statistics_(statistics ? *std::move(statistics) : ComputeStatistics(config_, data_)),
+      gap_numbers_(NumberGaps(data_)),
       labels_(config_.model.labels ? ClassNumbers(data_, statistics_.classes) : std::vector<Index>()),
       seed_(seed),
       batches_(data_.rows(), config_.train.batch_size, seed_, data_.weights()),
       rows_(static_cast<std::size_t>(config_.train.batch_size)),
       trainer_(
           MakeSetup(hooks, init, ranks), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
-  CheckRowsKnown(data_);
   CheckGeneration(config_.generate, config_.sampler);
   const Stability stability = CheckStability(trainer_.model(), config_.sampler);
   if (stability.unstable > 0) {
@@ -109,8 +116,13 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .start = std::move(start),
           .ranks = ranks,
           .label_units = std::ssize(statistics_.classes),
-          .gaps = data_.has_gaps(),
-          .row_numbers = [this](std::uint64_t update, std::span<Index> rows) { batches_.Rows(update, rows); },
+          .gaps = !gap_numbers_.empty(),
+          .gap_rows = gap_numbers_.empty() ? 0 : 1 + std::ranges::max(gap_numbers_),
+          .gap_numbers =
+              [this](std::uint64_t update, std::span<Index> numbers) {
+                batches_.Rows(update, numbers);
+                for (Index& number : numbers) number = gap_numbers_[static_cast<std::size_t>(number)];
+              },
           .conditions = data_.conditions()};
 }
 

@@ -130,6 +130,22 @@ TEST(DataTrainer, GoesOnToTheSameBitsWithGapsAndWeights) {
   EXPECT_EQ(unseen.trainer().model().parameters(), whole.trainer().model().parameters());
 }
 
+TEST(DataTrainer, KeepsStatesOfRowsWithGapsAlone) {
+  ThreadPool pool(1);
+  const Config config = SmallConfig();
+  Matrix rows = SmallData().ReadAll();
+  rows(4, 1) = rows(11, 0) = rows(11, 2) = std::numeric_limits<float>::quiet_NaN();
+  const Dataset data(std::move(rows), {}, "gaps", {}, false, {}, true);
+  DataTrainer trainer(config, data, 9, pool);
+  for (int k = 0; k < 6; ++k) trainer.trainer().Update();
+  const TrainState state = trainer.trainer().State();
+  ASSERT_TRUE(state.gaps);
+  EXPECT_EQ(state.gaps->rows(), 2);
+  EXPECT_TRUE((*state.gaps)(0, 0) != 0 || (*state.gaps)(1, 0) != 0);
+  const std::vector<Index> whole = {0, 1, 2, 3, 5, 6};
+  EXPECT_FALSE(DataTrainer(config, data.Select(whole), 9, pool).trainer().State().gaps);
+}
+
 TEST(DataTrainer, TakesStatisticsOfOtherData) {
   const Config config = SmallConfig();
   ThreadPool pool(1);

@@ -110,7 +110,7 @@ std::vector<Field> TrainOptions::Fields() {
       {"gap_start", MakeChoice(gap_start, {"last", "noise"}),
        "data.gaps = \"sample\": where these steps begin: where they ended when the row was last in a batch, which "
        "takes "
-       "a bit for each row and hidden unit, or at noise"},
+       "a bit for each row with gaps and hidden unit, or at noise"},
       {"stop_after", &stop_after,
        "runs end when so many epochs have not improved what stop_on measures on held-out rows (data.held_out), once an "
        "epoch, and model.safetensors is then the best model; 0: they go on to the last epoch",

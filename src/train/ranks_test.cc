@@ -40,11 +40,11 @@ Trainer::Setup SetupOf(const Case& c) {
   setup.train.average = 0.9;
   setup.train.burn_in = 1;
   setup.visible = c.visible;
-  setup.rows = 200;
-  setup.train.epochs = 1000;
+  setup.rows = 1000;
   setup.seed = 7;
-  setup.row_numbers = [](std::uint64_t update, std::span<Index> rows) {
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = static_cast<Index>((r * 3 + update * 71) % 200);
+  setup.gap_rows = 200;
+  setup.gap_numbers = [](std::uint64_t update, std::span<Index> numbers) {
+    for (std::size_t r = 0; r < numbers.size(); ++r) numbers[r] = static_cast<Index>((r * 3 + update * 71) % 200);
   };
   if (c.change) c.change(setup);
   return setup;

@@ -174,21 +174,20 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       first_row_(OwnRows(setup).first),
       batch_(OwnRows(setup).second, setup.visible + setup.conditions) {
   CheckOptions(setup_.sampler);
-  if (!setup_.gaps || !setup_.row_numbers || setup_.train.gap_start == GapStart::kNoise) return;
+  if (!setup_.gaps || setup_.gap_rows == 0 || setup_.train.gap_start == GapStart::kNoise) return;
   // No unit is on: at first, what is missing is drawn around mu.
-  gap_states_.emplace(static_cast<Index>(setup_.rows), BitMatrix(1, setup_.model.hidden).view().groups());
-  row_numbers_.resize(static_cast<std::size_t>(setup_.train.batch_size));
+  gap_states_.emplace(setup_.gap_rows, BitMatrix(1, setup_.model.hidden).view().groups());
+  gap_numbers_.resize(static_cast<std::size_t>(setup_.train.batch_size));
 }
 
 void Trainer::TakeGapStates() {
   if (!gap_states_) return;
-  setup_.row_numbers(updates_, row_numbers_);
+  setup_.gap_numbers(updates_, gap_numbers_);
   BitMatrix hidden(batch_.rows(), setup_.model.hidden);
-  for (Index r = 0; r < batch_.rows(); ++r) {
-    const auto words = gap_states_->row(row_numbers_[static_cast<std::size_t>(first_row_ + r)]);
-    for (Index g = 0; g < gap_states_->cols(); ++g) {
-      hidden.view().word(r, g) = words[static_cast<std::size_t>(g)];
-    }
+  for (Index r = 0; r < hidden.rows(); ++r) {
+    const Index number = gap_numbers_[static_cast<std::size_t>(first_row_ + r)];
+    if (number < 0) continue;
+    for (Index g = 0; g < gap_states_->cols(); ++g) hidden.view().word(r, g) = (*gap_states_)(number, g);
   }
   contrastive_.set_gap_states(std::move(hidden));
 }
@@ -197,10 +196,9 @@ void Trainer::PutGapStates() {
   const std::optional<BitMatrix> hidden = contrastive_.GapStates();
   if (!hidden) return;
   for (Index r = 0; r < hidden->rows(); ++r) {
-    const auto words = gap_states_->row(row_numbers_[static_cast<std::size_t>(r)]);
-    for (Index g = 0; g < gap_states_->cols(); ++g) {
-      words[static_cast<std::size_t>(g)] = hidden->view().word(r, g);
-    }
+    const Index number = gap_numbers_[static_cast<std::size_t>(r)];
+    if (number < 0) continue;
+    for (Index g = 0; g < gap_states_->cols(); ++g) (*gap_states_)(number, g) = hidden->view().word(r, g);
   }
 }
 
@@ -309,6 +307,19 @@ void Trainer::Restore(TrainState state) {
                     state.chains->count(), state.chains->visible.cols(), state.chains->hidden.rows(),
                     state.chains->hidden.units(), model_.visible(), model_.hidden()));
   }
+  // Of the last word, bits past the last unit: kernels count on there being none.
+  const Index last = BitMatrix(1, model_.hidden()).view().groups() - 1;
+  const auto stray = [&](std::uint64_t word) {
+    return model_.hidden() % BitView::kGroup != 0 && word >> (model_.hidden() % BitView::kGroup) != 0;
+  };
+  bool strays = false;
+  for (Index r = 0; state.chains && r < state.chains->count(); ++r) {
+    strays |= stray(std::as_const(state.chains->hidden).view().word(r, last));
+  }
+  for (Index r = 0; state.gaps && state.gaps->cols() == last + 1 && r < state.gaps->rows(); ++r) {
+    strays |= stray((*state.gaps)(r, last));
+  }
+  if (strays) throw DataError("checkpoint: hidden states have units that the model has not");
   const bool has_offsets =
       state.offsets && has(state.offsets->visible, model_.visible()) && has(state.offsets->hidden, model_.hidden());
   if (setup_.train.centred && state.updates > 0 && !has_offsets) {
@@ -317,13 +328,12 @@ void Trainer::Restore(TrainState state) {
   if (setup_.train.average > 0 && state.updates > 0 && !(state.average && fits(*state.average))) {
     throw DataError("checkpoint: no averages of the parameters, but the settings ask for them (train.average)");
   }
-  if (gap_states_ && state.updates > 0) {
-    if (!state.gaps || state.gaps->rows() != gap_states_->rows() || state.gaps->cols() != gap_states_->cols()) {
+  // A state from before there were such states has none: its rows begin anew.
+  if (gap_states_ && state.gaps) {
+    if (state.gaps->rows() != gap_states_->rows() || state.gaps->cols() != gap_states_->cols()) {
       throw DataError(
-          fmt::format("checkpoint: no hidden states of {} rows from which missing values are drawn on, but the "
-                      "settings ask for them "
-                      "(train.gap_start)",
-                      gap_states_->rows()));
+          fmt::format("checkpoint: hidden states of {} rows with gaps, in {} words each: expected are {} in {}",
+                      state.gaps->rows(), state.gaps->cols(), gap_states_->rows(), gap_states_->cols()));
     }
     gap_states_ = std::move(state.gaps);
   }

@@ -410,11 +410,21 @@ TEST(Trainer, RefusesAStateOfOtherSettings) {
   EXPECT_THAT(ErrorOf([&] { averaging.Restore(without); }), HasSubstr("no averages"));
   Trainer::Setup gaps = SmallSetup();
   gaps.gaps = true;
-  gaps.row_numbers = [](std::uint64_t, std::span<Index>) {};
+  gaps.gap_rows = 7;
+  gaps.gap_numbers = [](std::uint64_t, std::span<Index>) {};
   Trainer filling(gaps, ReadBatch, pool);
-  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }), HasSubstr("from which missing values are drawn on"));
-  without.gaps.emplace(static_cast<Index>(gaps.rows) + 1, 1);
-  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }), HasSubstr("from which missing values are drawn on"));
+  EXPECT_EQ(ErrorOf([&] { filling.Restore(without); }), "no error") << "a state from before there were such states";
+  without.gaps.emplace(8, 1);
+  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }),
+              HasSubstr("hidden states of 8 rows with gaps, in 1 words each: expected are 7 in 1"));
+  without.gaps.emplace(7, 1);
+  EXPECT_EQ(ErrorOf([&] { filling.Restore(without); }), "no error");
+  (*without.gaps)(6, 0) = 1 << 4;
+  EXPECT_THAT(ErrorOf([&] { filling.Restore(without); }), HasSubstr("units that the model has not"));
+  TrainState chains{1, Parameters(3, 4), {}, Chains{0, Matrix(2, 3), BitMatrix(2, 4)}, {}};
+  EXPECT_EQ(ErrorOf([&] { trainer.Restore(chains); }), "no error");
+  chains.chains->hidden.view().word(1, 0) = 1 << 4;
+  EXPECT_THAT(ErrorOf([&] { trainer.Restore(chains); }), HasSubstr("units that the model has not"));
 }
 
 // The model is as it was, and the line names the update, the cause and what to change.
@@ -458,9 +468,12 @@ TEST(Trainer, DrawsMissingValuesOnFromTheStatesOfTheirRows) {
   Trainer::Setup setup = SmallSetup();
   setup.gaps = true;
   setup.train.gap_steps = 1;
-  const auto number = [](std::uint64_t update, Index r) { return 20 + (r * 3 + static_cast<Index>(update)) % 50; };
-  setup.row_numbers = [&](std::uint64_t update, std::span<Index> rows) {
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = number(update, static_cast<Index>(r));
+  setup.gap_rows = 80;
+  const auto number = [](std::uint64_t update, Index r) {
+    return r == 9 ? -1 : 20 + (r * 3 + static_cast<Index>(update)) % 50;
+  };
+  setup.gap_numbers = [&](std::uint64_t update, std::span<Index> numbers) {
+    for (std::size_t r = 0; r < numbers.size(); ++r) numbers[r] = number(update, static_cast<Index>(r));
   };
   ThreadPool pool(1);
   const auto trained = [&](std::uint64_t updates, const TrainState* start) {
@@ -500,7 +513,8 @@ TEST(Trainer, AnUpdateStoppedAmidItsChainsLeavesNoTrace) {
     Trainer::Setup setup = SmallSetup();
     setup.gaps = true;
     setup.train.gap_steps = 1;
-    setup.row_numbers = [](std::uint64_t, std::span<Index> rows) { std::ranges::fill(rows, 0); };
+    setup.gap_rows = 1;
+    setup.gap_numbers = [](std::uint64_t, std::span<Index> numbers) { std::ranges::fill(numbers, 0); };
     setup.train.algorithm = algorithm;
     setup.train.centred = true;
     setup.train.momentum = 0.5;

@@ -254,8 +254,9 @@ TEST(Gaps, OneStepFromTheLastIsEnough) {
   const auto number = [&](std::uint64_t update, Index r) {
     return (r * 7 + static_cast<Index>(update % 200)) % data.rows();
   };
-  setup.row_numbers = [&](std::uint64_t update, std::span<Index> rows) {
-    for (std::size_t r = 0; r < rows.size(); ++r) rows[r] = number(update, static_cast<Index>(r));
+  setup.gap_rows = data.rows();
+  setup.gap_numbers = [&](std::uint64_t update, std::span<Index> numbers) {
+    for (std::size_t r = 0; r < numbers.size(); ++r) numbers[r] = number(update, static_cast<Index>(r));
   };
   const auto shortfall = [&] {
     ThreadPool pool(1);

@@ -57,7 +57,8 @@ class DataTrainer {
   Config config_;
   Dataset data_;
   DataStatistics statistics_;
-  std::vector<Index> labels_;  // the class of each row
+  std::vector<Index> gap_numbers_;  // of each row, among those with gaps; -1: without; empty: none has any
+  std::vector<Index> labels_;       // the class of each row
   std::uint64_t seed_;
   BatchStream batches_;
   std::vector<Index> rows_;  // of a batch

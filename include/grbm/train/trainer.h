@@ -41,7 +41,7 @@ struct TrainState {
   std::optional<Chains> chains;     // of persistent contrastive divergence
   std::optional<Offsets> offsets;   // of the centred gradient
   std::optional<Parameters> average = {};
-  // Where missing values are drawn on from: the hidden states of all rows of the data set, each in words of 64 units.
+  // Where missing values are drawn on from: the hidden states of all rows with gaps, each in words of 64 units.
   std::optional<BasicMatrix<std::uint64_t>> gaps = {};
   std::optional<BestState> best = {};  // of the run: a trainer has none
 };
@@ -74,9 +74,10 @@ class Trainer {
     // So many of the visible units, the last: each row has one of them 1, and the others 0.
     Index label_units = 0;
     bool gaps = false;  // whether values may be missing: NaN
-    // Where they may: which rows of the data set an update's batch has, of all ranks. Without it, what is missing is drawn from
-    // noise at every update.
-    std::function<void(std::uint64_t update, std::span<Index> rows)> row_numbers = {};
+    // Of as many rows with gaps the hidden states are kept, and gap_numbers has which of them are those of an update's batch, of
+    // all ranks, in order; -1: a row without gaps. Where there are none, what is missing is drawn from noise at every update.
+    Index gap_rows = 0;
+    std::function<void(std::uint64_t update, std::span<Index> numbers)> gap_numbers = {};
     Index conditions = 0;  // so many values of each row are given, and shift the biases
   };
 
@@ -125,8 +126,8 @@ class Trainer {
   Optimizer optimizer_;
   std::optional<Offsets> offsets_;
   std::optional<Parameters> average_;
-  std::optional<BasicMatrix<std::uint64_t>> gap_states_;  // rows of the data set × words
-  std::vector<Index> row_numbers_;                        // of the batch, where there are such states
+  std::optional<BasicMatrix<std::uint64_t>> gap_states_;  // rows with gaps × words
+  std::vector<Index> gap_numbers_;                        // of the batch, where there are such states
   Index first_row_;
   Matrix batch_;
   Parameters memory_;  // of the last parameters, for the next gradient
