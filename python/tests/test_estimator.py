@@ -45,6 +45,28 @@ def test_missing_values_are_learned_from_and_filled_in():
         rbm.transform(holes)
 
 
+def test_training_with_missing_values_goes_on_from_a_pickle():
+    generator = np.random.default_rng(5)
+    X = generator.normal(size=(40, 3)).astype(np.float32)
+    X[::2, 1] = np.nan
+    config = grbm.Config()
+    for key, value in {"model.hidden": 5, "train.batch_size": 10, "train.gap_steps": 1, "sampler.steps": 3, "train.learning_rate": 0.1}.items():
+        config[key] = value
+    data = grbm.Dataset(X, gaps=True)
+    whole, first, rest, anew = (grbm.Trainer(config, data, seed=3) for _ in range(4))
+    whole.run(12)
+    first.run(6)
+    rest.restore(pickle.loads(pickle.dumps(first.state())))
+    rest.run(6)
+    assert np.array_equal(rest.model().W, whole.model().W)
+    anew.restore(first.state().without_gaps())
+    anew.run(6)
+    assert not np.array_equal(anew.model().W, whole.model().W)
+    rbm = grbm.GaussianBernoulliRBM(64, "gibbs", steps=2, epochs=1, gaps="sample", random_state=1).fit(np.repeat(X, 200, 0))
+    assert len(pickle.dumps(rbm)) < 40_000  # 8,000 rows, none of whose states is in it
+    assert rbm.partial_fit(X[:7]).n_updates_ > 0
+
+
 def test_sample_weights_are_those_of_a_draw():
     X = np.random.default_rng(4).normal(size=(60, 2)).astype(np.float32)
     rbm = grbm.GaussianBernoulliRBM(4, "gibbs", steps=3, epochs=2, batch_size=10, random_state=1)
