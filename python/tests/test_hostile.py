@@ -197,21 +197,33 @@ def test_damaged_pickles_are_refused_and_never_read_past_their_end():
             with pytest.raises(grbm.DataError):
                 read(like, wrong)
 
-    updates, parameters, moments, chains, offsets, average = rbm._state.__getstate__()
+    updates, parameters, moments, chains, offsets, average, gaps = rbm._state.__getstate__()
     short = [(W, b[:1], mu, log_var) for W, b, mu, log_var in moments]
     with pytest.raises(grbm.DataError, match="b has 1 elements"):
-        read(rbm._state, (updates, parameters, short, chains, offsets, average))
+        read(rbm._state, (updates, parameters, short, chains, offsets, average, gaps))
     wide, hidden = np.zeros((10, 7), np.float32), np.zeros((10, 9), np.uint8)
     for wrong in (
-        (updates, parameters, moments, (0, wide, chains[2]), offsets, average),
-        (updates, parameters, moments, (0, chains[1], hidden), offsets, average),
-        (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets, average),
-        (updates, parameters, moments, chains, ([0.0], [0.0]), average),
+        (updates, parameters, moments, (0, wide, chains[2]), offsets, average, gaps),
+        (updates, parameters, moments, (0, chains[1], hidden), offsets, average, gaps),
+        (updates, parameters, moments, (0, chains[1], chains[2][:2]), offsets, average, gaps),
+        (updates, parameters, moments, chains, ([0.0], [0.0]), average, gaps),
     ):
         damaged = pickle.loads(pickle.dumps(rbm))
         damaged._state = read(rbm._state, wrong)
         with pytest.raises(grbm.DataError, match="checkpoint"):
             damaged.partial_fit(X)
+    for wrong in (np.zeros(3, np.uint64), [["x"]], 7):
+        with pytest.raises(grbm.DataError):
+            read(rbm._state, (updates, parameters, moments, chains, offsets, average, wrong))
+    holes = X.copy()
+    holes[::2, 0] = np.nan
+    config = grbm.Config()
+    config["model.hidden"] = 3
+    trainer = grbm.Trainer(config, grbm.Dataset(holes, gaps=True))
+    for wrong in (np.zeros((29, 1), np.uint64), np.zeros((30, 2), np.uint64), np.full((30, 1), 8, np.uint64)):
+        state = trainer.state().__getstate__()
+        with pytest.raises(grbm.DataError, match="checkpoint"):
+            trainer.restore(read(rbm._state, (*state[:-1], wrong)))
     damaged = pickle.loads(pickle.dumps(rbm))
     damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], [], [], [], []))
     with pytest.raises(grbm.DataError, match="statistics"):
