@@ -153,15 +153,7 @@ Exchanged ExchangeGradient(Ranks& ranks, const BatchSplit& split, const Model& m
 }
 
 Matrix GatherBatch(Ranks& ranks, const BatchSplit& split, Matrix own) {
-  if (ranks.count() == 1) return own;
-  std::vector<std::vector<float>> all;
-  for (int r = 0; r < ranks.count(); ++r) all.emplace_back(ToSize(split.RowsOfRank(r).count * own.cols()));
-  std::ranges::copy(own.values(), all[static_cast<std::size_t>(ranks.rank())].begin());
-  GatherAll(ranks, all);
-  Matrix batch(split.rows(), own.cols());
-  auto to = batch.values().begin();
-  for (const std::vector<float>& part : all) to = std::ranges::copy(part, to).out;
-  return batch;
+  return GatherRows(ranks, std::move(own), split.rows(), [&](int rank) { return split.RowsOfRank(rank).count; });
 }
 
 BitMatrix GatherBatch(Ranks& ranks, const BatchSplit& split, BitMatrix own) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grbm/core/matrix.h"
@@ -69,14 +70,12 @@ struct RankShare {
 };
 RankShare ShareOfRank(int rank, int ranks, Index count);
 
-// All of `rows` rows, of which each rank has its share in `own`; on every rank.
-template <typename T>
-BasicMatrix<T> GatherRows(Ranks& ranks, BasicMatrix<T> own, Index rows) {
+// All of `rows` rows, of which each rank has rows_of(rank) in `own`; on every rank.
+template <typename T, typename RowsOf>
+BasicMatrix<T> GatherRows(Ranks& ranks, BasicMatrix<T> own, Index rows, const RowsOf& rows_of) {
   if (ranks.count() == 1) return own;
   std::vector<std::vector<T>> all;
-  for (int r = 0; r < ranks.count(); ++r) {
-    all.emplace_back(static_cast<std::size_t>(ShareOfRank(r, ranks.count(), rows).count * own.cols()));
-  }
+  for (int r = 0; r < ranks.count(); ++r) all.emplace_back(static_cast<std::size_t>(rows_of(r) * own.cols()));
   std::vector<T>& mine = all[static_cast<std::size_t>(ranks.rank())];
   mine.assign(own.values().begin(), own.values().end());
   GatherAll(ranks, all);
@@ -84,6 +83,13 @@ BasicMatrix<T> GatherRows(Ranks& ranks, BasicMatrix<T> own, Index rows) {
   auto to = gathered.values().begin();
   for (const std::vector<T>& part : all) to = std::copy(part.begin(), part.end(), to);
   return gathered;
+}
+
+// The same of rows of which each rank has its share.
+template <typename T>
+BasicMatrix<T> GatherRows(Ranks& ranks, BasicMatrix<T> own, Index rows) {
+  return GatherRows(ranks, std::move(own), rows,
+                    [&](int rank) { return ShareOfRank(rank, ranks.count(), rows).count; });
 }
 
 // Rows that ranks make together: each its share by make(first, count), which all then have. Ranks without a share do not make
