@@ -31,6 +31,7 @@ _RENAMED = {
     "generate_temperature": "generate.temperature",
     "generate_proposal_temperature": "generate.proposal_temperature",
     "generate_final": "generate.final",
+    "generate_keep_labels": "generate.keep_labels",
 }
 # Parameters that are not settings of a configuration.
 _OWN = ("image_shape", "output", "callbacks", "random_state", "n_jobs", "verbose")
@@ -122,6 +123,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         generate_temperature: float = 0.0,
         generate_proposal_temperature: float = 0.0,
         generate_final: str = "auto",
+        generate_keep_labels: bool = False,
         image_shape: Sequence[int] | None = None,
         output: str = "probability",
         callbacks: Iterable[Callback] | None = None,
@@ -188,6 +190,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.generate_temperature = generate_temperature
         self.generate_proposal_temperature = generate_proposal_temperature
         self.generate_final = generate_final
+        self.generate_keep_labels = generate_keep_labels
         self.image_shape = image_shape
         self.output = output
         self.callbacks = callbacks

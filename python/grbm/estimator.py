@@ -22,8 +22,8 @@ class GaussianBernoulliRBM(Machine):
     - `n_hidden`: model.hidden, the number of hidden units
     - `sampler`: sampler.method: "gibbs", "langevin", "gibbs-langevin", "partial-gibbs"; or a grbm.Sampler written in Python,
       of which a saved file knows nothing: drawing from it is then by "gibbs-langevin"
-    - `generate_steps`, `generate_step_size`, `generate_temperature`, `generate_proposal_temperature`, `generate_final`: of
-      the section [generate], of chains that draw samples
+    - `generate_steps`, `generate_step_size`, `generate_temperature`, `generate_proposal_temperature`, `generate_final`,
+      `generate_keep_labels`: of the section [generate], of chains that draw samples
     - `image_shape`: (height, width) or (height, width, channels) where rows are images
     - `output`: what transform gives: "probability", or "bits", drawn and packed into uint8 as np.packbits does it
     - `callbacks`: functions that are given the metrics of every update; one that returns True ends training

@@ -107,6 +107,7 @@ def test_files_pickles_and_copies(iris, tmp_path):
         grbm.GRBMClassifier.load(tmp_path / "given.safetensors")
     assert not hasattr(clone(fitted), "model_")
     assert grbm.GRBMClassifier.from_preset("mnist-labels").discriminative == 30
+    assert grbm.GRBMClassifier.from_preset("digits").generate_keep_labels
 
 
 def test_partial_fit(iris):

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "grbm/evaluate/likelihood.h"
+#include "grbm/evaluate/samples.h"
 #include "grbm/evaluate/score.h"
 #include "grbm/model/energy.h"
 #include "grbm/model/exact.h"
@@ -44,6 +45,28 @@ TEST(LabelledScore, RowsHaveTheExactLogDensity) {
     EXPECT_NEAR(scores[4].second[ToSize(r)], expected - std::log(10.0), 1e-4);
     EXPECT_NEAR(likelihoods[ToSize(r)], expected, 1e-4);
     EXPECT_NEAR(scores[0].second[ToSize(r)], scores[1].second[ToSize(r)] + scores[2].second[ToSize(r)], 1e-9);
+  }
+}
+
+// Samples are those of the model given the class of each.
+TEST(Labels, SamplesKeepTheClassThatTheyStartWith) {
+  constexpr Index kCount = 60;
+  ModelFile file{LabelledModel(4, 3, 8, 1)};
+  file.classes = {"a", "b", "c"};
+  file.sampler.method = Method::kGibbs;
+  file.sampler.steps = 20;
+  file.generate.keep_labels = true;
+  ThreadPool pool(2);
+  const Matrix samples = DrawSamples(file, kCount, 3, pool);
+  const Chains start = NoiseChains(file.model, kCount, 3, pool);
+  for (Index k = 0; k < 3; ++k) {
+    const ModelFile given = file.Given(file.classes[ToSize(k)], "test");
+    Chains chains{0, WithoutLabels(file.model, start.visible), start.hidden};
+    Sampler(given.model, given.generation(), pool).Run(chains, {.seed = 3});
+    for (Index r = 0; r < kCount; ++r) {
+      if (LabelOf(file.model, start.visible.row(r)) != k) continue;
+      for (Index i = 0; i < 4; ++i) EXPECT_NEAR(samples(r, i), chains.visible(r, i), 1e-3);
+    }
   }
 }
 

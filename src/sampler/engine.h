@@ -138,6 +138,7 @@ class Engine {
   void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
   void UpdateLogits();
   void PutLabel(Index row, Index label);
+  bool draws_labels() const { return model_->label_units() > 0 && !options_.keep_labels; }
   void DrawLabels(const DrawPlace& place, double temperature);
   void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
   void Decide(const StepPlace& s);

@@ -203,7 +203,7 @@ void Engine::StepFreely(const StepPlace& s) {
     if (extras_.means) MeanOfMove(tile, rows);
     MoveVisible(s, now_, tile, rows);
   });
-  if (model_->label_units() > 0) DrawLabels(s.label, options_.temperature);
+  if (draws_labels()) DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, !marginal());
 }
 
@@ -221,7 +221,7 @@ void Engine::StepVisible(const StepPlace& s) {
     });
   }
   std::swap(now_.visible, proposed_.visible);
-  if (model_->label_units() > 0) DrawLabels(s.label, options_.temperature);
+  if (draws_labels()) DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, true);
 }
 
@@ -239,7 +239,7 @@ void Engine::StepWhole(const StepPlace& s) {
   } else {
     std::swap(now_, proposed_);
   }
-  if (model_->label_units() == 0) return;
+  if (!draws_labels()) return;
   // A move of its own, with h (or p(h | v)) as accepted above; what is kept of the state follows.
   DrawLabels(s.label, options_.temperature);
   UpdateHiddenOf(s, now_, false);

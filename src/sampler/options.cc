@@ -72,6 +72,9 @@ std::vector<Field> GenerateOptions::Fields() {
       {"proposal_temperature", &proposal_temperature, "that of its proposals; 0: as in training", {.min = 0}, "1.5"},
       {"final", MakeChoice(final, {"auto", "mean", "sample"}),
        "what to show of its last state: see sampler.final; auto: as there"},
+      {"keep_labels", &keep_labels,
+       "of a model with labels: a chain keeps the class that it starts with, so that samples have each class alike; "
+       "otherwise it is drawn with the rest at each step, as in training"},
   };
 }
 
@@ -81,6 +84,7 @@ SamplerOptions GenerateOptions::Apply(SamplerOptions training) const {
   if (temperature > 0) training.temperature = temperature;
   if (proposal_temperature > 0) training.proposal_temperature = proposal_temperature;
   if (final != Final::kAuto) training.final = final;
+  training.keep_labels = keep_labels;
   return training;
 }
 

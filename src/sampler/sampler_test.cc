@@ -7,6 +7,7 @@
 #include <set>
 
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/inpaint.h"
 #include "support/models.h"
 
@@ -85,6 +86,42 @@ TEST_P(EachSampler, AnySplitOfTheChainsGivesTheSameBits) {
       }
     }
   }
+}
+
+// With classes that are kept, chains are those of the model given each: the same draws, but for how sums are rounded.
+TEST_P(EachSampler, ChainsThatKeepTheirClassAreOfTheModelGivenIt) {
+  const Model labelled = testing::LabelledModel(6, 3, 9, 2, 0.4);
+  options.keep_labels = true;
+  ThreadPool pool(2);
+  const Chains start = NoiseChains(labelled, 90, 5, pool);
+  Chains chains = start;
+  Sampler(labelled, options, pool).Run(chains, {.seed = 5});
+  int moved = 0;
+  for (Index label = 0; label < 3; ++label) {
+    Chains given{0, WithoutLabels(labelled, start.visible), start.hidden};
+    Sampler(GivenLabel(labelled, label), options, pool).Run(given, {.seed = 5});
+    int of_class = 0;
+    for (Index r = 0; r < start.count(); ++r) {
+      if (LabelOf(labelled, start.visible.row(r)) != label) continue;
+      ++of_class;
+      ASSERT_EQ(LabelOf(labelled, chains.visible.row(r)), label);
+      for (Index i = 0; i < 6; ++i) ASSERT_NEAR(chains.visible(r, i), given.visible(r, i), 1e-4);
+      if (options.method != Method::kLangevin) {
+        for (Index j = 0; j < 9; ++j) ASSERT_EQ(chains.hidden.Get(r, j), given.hidden.Get(r, j));
+      }
+      if (chains.visible(r, 0) != start.visible(r, 0)) ++moved;
+    }
+    EXPECT_GT(of_class, 15);
+  }
+  EXPECT_GT(moved, 30);
+  options.keep_labels = false;
+  chains = start;
+  Sampler(labelled, options, pool).Run(chains, {.seed = 5});
+  int changed = 0;
+  for (Index r = 0; r < start.count(); ++r) {
+    if (LabelOf(labelled, chains.visible.row(r)) != LabelOf(labelled, start.visible.row(r))) ++changed;
+  }
+  EXPECT_GT(changed, 10);
 }
 
 // From one and the same state, no two chains of three blocks draw alike.

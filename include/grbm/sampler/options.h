@@ -28,6 +28,7 @@ struct SamplerOptions {
   double refresh = 0.5;
   Final final = Final::kAuto;
   std::int64_t final_steps = 0;
+  bool keep_labels = false;  // no setting of training, where classes are drawn with the rest
 
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();
@@ -46,6 +47,7 @@ struct GenerateOptions {
   double temperature = 0;
   double proposal_temperature = 0;
   Final final = Final::kAuto;
+  bool keep_labels = false;
 
   std::vector<Field> Fields();
   // `training` with what is set here.
