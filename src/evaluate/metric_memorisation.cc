@@ -13,9 +13,13 @@ std::vector<Score> Measure(Evaluation& evaluation) {
   const Memorisation m =
       MeasureMemorisation(evaluation.samples(), evaluation.training(), evaluation.held_out(), evaluation.pool());
   const Index rows = std::min(evaluation.training().rows(), evaluation.held_out().rows());
+  const Memorisation data = MemorisationOfTraining(evaluation.training(), evaluation.held_out(),
+                                                   evaluation.samples().rows(), evaluation.pool());
   return {{"to_training", m.to_training, fmt::format("root mean square per value, to the nearest of {} rows", rows)},
           {"to_held_out", m.to_held_out, fmt::format("the same, of {} held-out rows", rows)},
-          {"nearer_to_training", m.nearer_to_training, "share of the samples; 0.5 where nothing is copied"}};
+          {"nearer_to_training", m.nearer_to_training, "share of the samples"},
+          {"nearer_to_training_data", data.nearer_to_training,
+           "share of training rows, each against the others: what samples score that are no copies"}};
 }
 
 }  // namespace

@@ -88,6 +88,18 @@ std::vector<std::uint8_t> WithinBalls(ConstMatrix queries, ConstMatrix reference
   return within;
 }
 
+// Of distances to the nearest training row and to the nearest held-out row.
+Memorisation Compare(std::vector<double> near, std::vector<double> far, Index cols) {
+  std::vector<double> nearer;
+  const double scale = 1 / std::sqrt(static_cast<double>(cols));
+  for (std::size_t s = 0; s < near.size(); ++s) {
+    near[s] *= scale;
+    far[s] *= scale;
+    nearer.push_back(near[s] < far[s] ? 1 : near[s] > far[s] ? 0 : 0.5);
+  }
+  return {Mean(near), Mean(far), Mean(nearer)};
+}
+
 }  // namespace
 
 std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix references, Index k, bool skip_same_row,
@@ -124,16 +136,16 @@ std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix reference
 
 Memorisation MeasureMemorisation(ConstMatrix samples, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool) {
   const Index rows = std::min(training.rows(), held_out.rows());
-  std::vector<double> near = NeighborDistances(samples, training.Rows(0, rows), 1, false, pool);
-  std::vector<double> far = NeighborDistances(samples, held_out.Rows(0, rows), 1, false, pool);
-  std::vector<double> nearer;
-  const double scale = 1 / std::sqrt(static_cast<double>(samples.cols()));
-  for (std::size_t s = 0; s < near.size(); ++s) {
-    near[s] *= scale;
-    far[s] *= scale;
-    nearer.push_back(near[s] < far[s] ? 1 : near[s] > far[s] ? 0 : 0.5);
-  }
-  return {Mean(near), Mean(far), Mean(nearer)};
+  return Compare(NeighborDistances(samples, training.Rows(0, rows), 1, false, pool),
+                 NeighborDistances(samples, held_out.Rows(0, rows), 1, false, pool), samples.cols());
+}
+
+Memorisation MemorisationOfTraining(ConstMatrix training, ConstMatrix held_out, Index count, ThreadPool& pool) {
+  const Index rows = std::min(training.rows(), held_out.rows());
+  const ConstMatrix queries = training.Rows(0, std::min(count, rows));
+  // A row that skips itself has one fewer to be near to.
+  return Compare(NeighborDistances(queries, training.Rows(0, rows), 1, true, pool),
+                 NeighborDistances(queries, held_out.Rows(0, rows - 1), 1, false, pool), training.cols());
 }
 
 Coverage MeasureCoverage(ConstMatrix data, ConstMatrix samples, Index k, ThreadPool& pool) {

@@ -59,6 +59,27 @@ TEST(Memorisation, CopiesAreSeen) {
   EXPECT_NEAR(fresh.to_training.value, fresh.to_held_out.value, 0.01);
 }
 
+TEST(Memorisation, TrainingRowsAreNoCopiesOfThemselves) {
+  ThreadPool pool(2);
+  const Matrix training = RandomVisible(1000, 30, 1);
+  // Of one law: 5 standard errors, wrong once in a million.
+  const Memorisation same = MemorisationOfTraining(training, RandomVisible(1200, 30, 2), 800, pool);
+  EXPECT_NEAR(same.nearer_to_training.value, 0.5, 5 * same.nearer_to_training.error);
+  EXPECT_NEAR(same.nearer_to_training.error, 0.5 / std::sqrt(800.0), 1e-3);
+  EXPECT_NEAR(same.to_training.value, same.to_held_out.value, 0.01);
+  // Where held-out rows are of another law, fresh rows are nearer to the training rows, and so are these.
+  const Matrix other = Moved(RandomVisible(1000, 30, 2), 0.3f);
+  const Memorisation fresh = MeasureMemorisation(RandomVisible(1000, 30, 3), training, other, pool);
+  const Memorisation data = MemorisationOfTraining(training, other, 1000, pool);
+  EXPECT_GT(fresh.nearer_to_training.value, 0.6);
+  EXPECT_NEAR(data.nearer_to_training.value, fresh.nearer_to_training.value,
+              5 * std::hypot(data.nearer_to_training.error, fresh.nearer_to_training.error));
+  // As many to be near to: of two rows each the other one, against one held-out row that is the same.
+  const Matrix two = RandomVisible(2, 30, 4);
+  const Memorisation pair = MemorisationOfTraining(two, two, 2, pool);
+  EXPECT_EQ(pair.nearer_to_training.value, 0.25);
+}
+
 TEST(Coverage, IsNearOneForTheSameLawAndZeroForAnother) {
   const Matrix data = RandomVisible(1500, 3, 1);
   ThreadPool pool(2);

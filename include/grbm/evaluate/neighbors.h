@@ -20,10 +20,13 @@ std::vector<double> NeighborDistances(ConstMatrix queries, ConstMatrix reference
 struct Memorisation {
   Estimate to_training;
   Estimate to_held_out;
-  Estimate nearer_to_training;  // share of the samples; 1/2 where nothing is copied
+  Estimate nearer_to_training;  // share of the samples; 1/2 where nothing is copied and both sets are of one law
 };
 // Takes as many rows of the larger set, from the first on, as the smaller one has. All have two rows at least.
 Memorisation MeasureMemorisation(ConstMatrix samples, ConstMatrix training, ConstMatrix held_out, ThreadPool& pool);
+// The same of the first `count` training rows, or as many as there are, each against all others: what rows score that are
+// of the training rows' law and no copies.
+Memorisation MemorisationOfTraining(ConstMatrix training, ConstMatrix held_out, Index count, ThreadPool& pool);
 
 // Manifolds of balls that reach from each row to its k-th nearest of the same set (Kynkäänniemi et al. 2019; coverage:
 // Naeem et al. 2020).                                                                                  [math.md (44)]
