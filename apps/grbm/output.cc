@@ -350,6 +350,7 @@ void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::s
                       assignment));
     }
     SetOption(config, assignment);
+    if (assignment.starts_with("generate.keep_labels")) CheckKeptLabels(config.generate, !file.classes.empty());
     if (assignment.starts_with(kSampler)) {
       // What is set of the sampler holds for samples, too, whatever the file says of them.
       config.generate.FollowTraining(

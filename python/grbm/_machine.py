@@ -245,6 +245,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         config = _core.Config.parse(model.provenance.get("config", ""))
         config["model.hidden"] = model.hidden
         config["model.labels"] = cls._labels  # false of a model given a class, too
+        config["generate.keep_labels"] = cls._labels and config["generate.keep_labels"]
         rbm = cls.from_preset(config, image_shape=model.image_shape)
         if model.provenance.get("seed", "").isdigit():
             rbm.random_state = int(model.provenance["seed"])

@@ -126,7 +126,8 @@ class GRBMClassifier(ClassifierMixin, Machine):
     def sample(
         self, n: int = 1, steps: int | None = None, return_chain: bool = False, *, label: Any = None, every: int = 1, random_state: Any = None
     ) -> Any:
-        """Draws rows from noise: of one class, or of all, as often as the model has them. With return_chain, {name: [chain, draw,
+        """Draws rows from noise: of one class, or of all, as often as the model has them (with
+        generate_keep_labels each class alike). With return_chain, {name: [chain, draw,
         ...]} of n chains, after every so many steps; without a label, y is the number of the class, in the order of classes_.
 
         >>> classifier = grbm.GRBMClassifier(n_hidden=4, epochs=2000, random_state=1).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])

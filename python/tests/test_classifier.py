@@ -110,6 +110,20 @@ def test_files_pickles_and_copies(iris, tmp_path):
     assert grbm.GRBMClassifier.from_preset("digits").generate_keep_labels
 
 
+def test_samples_keep_their_class(iris):
+    X, y = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    fitted = grbm.GRBMClassifier(**SMALL, generate_keep_labels=True).fit(X, names)
+    kept = fitted.sample(30, steps=20, return_chain=True, random_state=1)["y"]
+    assert (kept == kept[:, :1]).all() and len(np.unique(kept)) == 3
+    drawn = grbm.GRBMClassifier(**SMALL).fit(X, names).sample(30, steps=20, return_chain=True, random_state=1)["y"]
+    assert (drawn != drawn[:, :1]).any()
+    given = grbm.GaussianBernoulliRBM.from_model(fitted.model_.given(label="setosa"))
+    assert not given.generate_keep_labels and given.fit(X)
+    with pytest.raises(grbm.ConfigError, match="the model has no labels"):
+        grbm.GaussianBernoulliRBM(n_hidden=2, epochs=1, generate_keep_labels=True).fit(X)
+
+
 def test_partial_fit(iris):
     X, y = iris
     parameters = {**SMALL, "batch_size": 50, "learning_rate_schedule": "constant"}

@@ -100,6 +100,7 @@ std::string Evaluation::SamplesText() {
   const SamplerOptions drawn = file().generation();
   std::string text = fmt::format("{} samples from noise, {} steps", samples().rows(), drawn.steps);
   if (drawn.temperature != file().sampler.temperature) text += fmt::format(" at temperature {}", drawn.temperature);
+  if (drawn.keep_labels && file().model.label_units() > 0) text += ", each class alike";
   return text;
 }
 

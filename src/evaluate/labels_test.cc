@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "grbm/evaluate/likelihood.h"
+#include "grbm/evaluate/mixing.h"
 #include "grbm/evaluate/samples.h"
 #include "grbm/evaluate/score.h"
 #include "grbm/model/energy.h"
@@ -68,6 +69,23 @@ TEST(Labels, SamplesKeepTheClassThatTheyStartWith) {
       for (Index i = 0; i < 4; ++i) EXPECT_NEAR(samples(r, i), chains.visible(r, i), 1e-3);
     }
   }
+}
+
+TEST(Labels, MixingIsThatOfChainsThatDrawTheClass) {
+  ModelFile file{LabelledModel(4, 3, 8, 1)};
+  file.sampler.method = Method::kGibbs;
+  ThreadPool pool(2);
+  const Matrix data = RandomVisible(32, 4, 5);
+  const Mixing drawn = MeasureMixing(file, data, {.chains = 8, .steps = 40}, pool);
+  file.generate.keep_labels = true;
+  EXPECT_EQ(MeasureMixing(file, data, {.chains = 8, .steps = 40}, pool).energies, drawn.energies);
+}
+
+TEST(Labels, AModelOfOneClassKeepsNone) {
+  ModelFile file{LabelledModel(4, 3, 8, 1)};
+  file.classes = {"a", "b", "c"};
+  file.generate.keep_labels = true;
+  EXPECT_FALSE(file.Given("b", "test").generate.keep_labels);
 }
 
 // E[h | v] by enumeration of h and y.

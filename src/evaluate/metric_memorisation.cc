@@ -19,7 +19,7 @@ std::vector<Score> Measure(Evaluation& evaluation) {
           {"to_held_out", m.to_held_out, fmt::format("the same, of {} held-out rows", rows)},
           {"nearer_to_training", m.nearer_to_training, "share of the samples"},
           {"nearer_to_training_data", data.nearer_to_training,
-           "share of training rows, each against the others: what samples score that are no copies"}};
+           "share of training rows, each against the others: to compare with"}};
 }
 
 }  // namespace
@@ -29,7 +29,8 @@ const Metric kMemorisationMetric = {
     [](const Evaluation& evaluation) -> std::string {
       const EvaluationRequest& r = evaluation.request();
       if (!r.held_out) return "held-out data are needed: give them with --held-out";
-      return r.held_out->rows() < 2 || r.samples < 2 ? "at least two rows of held-out data and samples are needed" : "";
+      const Index fewest = std::min({r.data.rows(), r.held_out->rows(), r.samples});
+      return fewest < 2 ? "at least two rows of data, of held-out data and of samples are needed" : "";
     },
     Measure};
 

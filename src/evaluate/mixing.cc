@@ -53,6 +53,7 @@ Mixing MeasureMixing(const ModelFile& file, ConstMatrix data, const MixingOption
   Chains chains = ChainsFrom(file.model, start, seed, pool);
   SamplerOptions sampler = file.generation();
   sampler.steps = options.steps;
+  sampler.keep_labels = false;  // chains of one law each, of different classes, would never agree
   Traces traces(file.model, pool, options.chains, options.steps, options.steps / 2, "mixing", progress);
   const std::vector<double> accepted =
       Sampler(file.model, sampler, pool, OnUnstable::kAllow).Run(chains, {.seed = seed}, &traces);

@@ -64,7 +64,9 @@ class GivenChains {
     std::ranges::fill(given_.values(), std::numeric_limits<float>::quiet_NaN());
     PutBack(data, known, given_);
     CheckOptions(options);
-    engine.Set(model, options, LawOf(options));
+    SamplerOptions moves = options;
+    moves.keep_labels = false;  // a class that is known is put back; another one is drawn, given what is known
+    engine.Set(model, moves, LawOf(moves));
     engine.Resize(0, data.rows());
     engine.DrawNoise(Stream(seed, Purpose::kInitialVisible), 0, all());
     engine.DrawUniformLabels(Stream(seed, Purpose::kInitialLabel), 0, all());

@@ -73,7 +73,7 @@ std::vector<Field> GenerateOptions::Fields() {
       {"final", MakeChoice(final, {"auto", "mean", "sample"}),
        "what to show of its last state: see sampler.final; auto: as there"},
       {"keep_labels", &keep_labels,
-       "of a model with labels: a chain keeps the class that it starts with, so that samples have each class alike; "
+       "of a model with labels: a chain keeps the class that it starts with, so that each class is as likely as the others; "
        "otherwise it is drawn with the rest at each step, as in training"},
   };
 }
@@ -105,6 +105,12 @@ void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& trai
   } catch (const ConfigError& error) {
     throw ConfigError(fmt::format("[generate]: {}", error.what()));
   }
+}
+
+void CheckKeptLabels(const GenerateOptions& generate, bool labels) {
+  if (!generate.keep_labels || labels) return;
+  throw ConfigError(
+      "generate: keep_labels = true: the model has no labels: allowed is false, or train one with model.labels=true");
 }
 
 void CheckOptions(const SamplerOptions& options) {

@@ -323,6 +323,7 @@ ModelFile ModelFile::Given(std::string_view name, std::string_view where) const 
   ModelFile given = *this;
   given.model = GivenLabel(model, found - classes.begin());
   given.classes.clear();
+  given.generate.keep_labels = false;  // there are none left
   given.provenance["class"] = *found;
   return given;
 }

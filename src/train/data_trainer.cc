@@ -67,6 +67,7 @@ DataTrainer::DataTrainer(const Config& config, Dataset data, std::uint64_t seed,
       trainer_(
           MakeSetup(hooks, init, ranks), [this](std::uint64_t update, MutableMatrix out) { Read(update, out); }, pool) {
   CheckGeneration(config_.generate, config_.sampler);
+  CheckKeptLabels(config_.generate, config_.model.labels);
   const Stability stability = CheckStability(trainer_.model(), config_.sampler);
   if (stability.unstable > 0) {
     throw ConfigError(fmt::format("sampler: step_size = {}: a step of {:.3g} variances diverges; allowed is below 2",

@@ -57,6 +57,12 @@ class Labels(ProgramTest):
         self.succeed("encode", given, "--data", data, "-o", codes)
         self.refuse(64, "the model has no labels: train one with model.labels=true", "classify", given, "--data", data)
         self.refuse(64, "the model has no labels", "sample", given, "--label", "b", "-o", out)
+        keep = ["--set", "generate.keep_labels=true"]
+        self.refuse(64, "generate: keep_labels = true: the model has no labels", "sample", given, *keep, "-o", out)
+        self.refuse(64, "generate: keep_labels = true: the model has no labels", "train", "gmm-iso", *keep, "--out", self.folder / "no")
+        judged = self.results("evaluate", model, "--data", data, "--metrics", "quick", *keep)
+        self.assertIn("each class alike", judged["quick"]["frechet"]["note"])
+        self.assertNotIn("each class alike", self.results("evaluate", model, "--data", data, "--metrics", "quick")["quick"]["frechet"]["note"])
         self.assertIn("quick", self.results("evaluate", model, "--data", data, "--metrics", "quick"))
         other = self.folder / "other.csv"
         other.write_text("x,y,kind\n1,2,ant\n3,4,bee\n")

@@ -62,5 +62,7 @@ struct GenerateOptions {
 void CheckOptions(const SamplerOptions& options);
 // The same of what is drawn by, opened by "[generate]".
 void CheckGeneration(const GenerateOptions& generate, const SamplerOptions& training);
+// Throws ConfigError where labels are to be kept and the model has none.
+void CheckKeptLabels(const GenerateOptions& generate, bool labels);
 
 }  // namespace grbm
