@@ -350,7 +350,6 @@ void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::s
                       assignment));
     }
     SetOption(config, assignment);
-    if (assignment.starts_with("generate.keep_labels")) CheckKeptLabels(config.generate, !file.classes.empty());
     if (assignment.starts_with(kSampler)) {
       // What is set of the sampler holds for samples, too, whatever the file says of them.
       config.generate.FollowTraining(
@@ -359,6 +358,7 @@ void ApplySet(ModelFile& file, const std::string& path, const std::vector<std::s
   }
   CheckOptions(config.sampler);
   CheckGeneration(config.generate, config.sampler);
+  if (!file.generate.keep_labels) CheckKeptLabels(config.generate, !file.classes.empty());
   const SamplerOptions drawn = config.generate.Apply(config.sampler);
   if (CheckStability(file.model, drawn).unstable > CheckStability(file.model, file.generation()).unstable) {
     RequireStable(file.model, drawn);
