@@ -165,10 +165,10 @@ class Campaign:
                               env={**environment, **(env or {})}, **options)
 
     def calls(self):
-        """What the last run with `under` did to files: (kind, path), in order."""
+        """What the last run with `under` did to files: (kind, path), in order. A line that a kill cut short is none."""
         if not self.log.exists():
             return []
-        return [tuple(line.split(" ", 1)) for line in self.log.read_text().splitlines()]
+        return [tuple(line.split(" ", 1)) for line in self.log.read_text().split("\n")[:-1]]
 
     def must_succeed(self, arguments, **options):
         result = self.run(arguments, **options)
