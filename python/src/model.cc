@@ -60,6 +60,7 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
   CheckOptions(file->sampler);
   SetFields(file->generate.Fields(), s.generate, "generate");
   CheckGeneration(file->generate, file->sampler);
+  CheckKeptLabels(file->generate, file->model.label_units() > 0);
   file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation")};
   CheckStandardization(file->standardization, file->model.gaussian_units(), "model");
   file->image_shape = ShapeOf(s.image_shape);

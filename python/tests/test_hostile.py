@@ -318,3 +318,10 @@ def test_files_of_other_makers_with_labels_and_conditions(tmp_path):
         write(b'{"format": "grbm-model", "classes": "[\\"a\\", \\"a\\"]"}', **shapes)
     with pytest.raises(ValueError, match="no labels"):
         grbm.train({}, np.zeros((9, 2)), settings={"model.labels": True}, progress=False)
+
+
+def test_labels_are_kept_where_there_are_any():
+    parameters = {"W": np.zeros((4, 3)), "b": np.zeros(3), "mu": np.zeros(4), "log_var": np.zeros(4)}
+    grbm.Model(**parameters, classes=["a", "b"], generate={"keep_labels": True})
+    with pytest.raises(grbm.ConfigError, match="keep_labels = true: the model has no labels"):
+        grbm.Model(**parameters, generate={"keep_labels": True})
