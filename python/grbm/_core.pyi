@@ -104,7 +104,7 @@ class Model:
         """Weights, visible × hidden."""
     def __eq__(self, other: Any) -> bool:
         ...
-    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}, classes: Sequence[str] = [], A: Optional[ArrayLike] = None, B: Optional[ArrayLike] = None, condition_mean: Optional[ArrayLike] = None, condition_deviation: Optional[ArrayLike] = None, history: int = 0) -> None:
+    def __init__(self, W: ArrayLike, b: ArrayLike, mu: ArrayLike, log_var: ArrayLike, variance_floor: float = 1e-08, sampler: dict = {}, generate: dict = {}, mean: Optional[ArrayLike] = None, deviation: Optional[ArrayLike] = None, image_shape: Optional[Sequence[int]] = None, provenance: Mapping[str, str] = {}, classes: Sequence[str] = [], A: Optional[ArrayLike] = None, B: Optional[ArrayLike] = None, condition_mean: Optional[ArrayLike] = None, condition_deviation: Optional[ArrayLike] = None, history: int = 0, margin: Optional[ArrayLike] = None, condition_margin: Optional[ArrayLike] = None) -> None:
         ...
     @property
     def b(self) -> numpy.ndarray:
@@ -119,6 +119,9 @@ class Model:
     @property
     def condition_deviation(self) -> numpy.ndarray:
         """How many of the conditions' units are 1."""
+    @property
+    def condition_margin(self) -> numpy.ndarray:
+        """How far below 0 the conditions' zeros lie; empty: where they are."""
     @property
     def condition_mean(self) -> numpy.ndarray:
         """The conditions' value that is 0 in the model's units."""
@@ -163,6 +166,9 @@ class Model:
     @property
     def log_var(self) -> numpy.ndarray:
         """Logarithms of the variances."""
+    @property
+    def margin(self) -> numpy.ndarray:
+        """Of the standardisation: how far below 0 the data's zeros lie; empty: where they are."""
     def marginal_energy(self, v: ArrayLike, threads: int = 0) -> numpy.ndarray:
         """The energy of v alone, with the hidden units summed out: exp(-it) is the density but for its constant."""
     @property

@@ -117,6 +117,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         clip_log_var: float = 0.0,
         gaps: str = "refuse",
         standardize: str = "channel",
+        margin: float = 0.0,
         noise: float = 0.0,
         generate_steps: int = 0,
         generate_step_size: float = 0.0,
@@ -184,6 +185,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.clip_log_var = clip_log_var
         self.gaps = gaps
         self.standardize = standardize
+        self.margin = margin
         self.noise = noise
         self.generate_steps = generate_steps
         self.generate_step_size = generate_step_size

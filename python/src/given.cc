@@ -150,6 +150,8 @@ void BindGiven(ModelClass& model) {
                              "The conditions' value that is 0 in the model's units.")
       .def_property_readonly("condition_deviation", vector(&Standardization::deviation),
                              "How many of the conditions' units are 1.")
+      .def_property_readonly("condition_margin", vector(&Standardization::margin),
+                             "How far below 0 the conditions' zeros lie; empty: where they are.")
       .def(
           "class_log_probabilities",
           [](const ModelFile& f, const py::object& X, int threads) {

@@ -39,6 +39,8 @@ struct Settings {
   std::optional<FloatArray> condition_mean;
   std::optional<FloatArray> condition_deviation;
   Index history;
+  std::optional<FloatArray> margin;
+  std::optional<FloatArray> condition_margin;
 };
 
 std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
@@ -49,7 +51,8 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
     throw DataError("classes: one stands there twice: each class has one name");
   }
   file->conditions = {OptionalVector(s.condition_mean, "condition_mean"),
-                      OptionalVector(s.condition_deviation, "condition_deviation")};
+                      OptionalVector(s.condition_deviation, "condition_deviation"),
+                      OptionalVector(s.condition_margin, "condition_margin")};
   CheckStandardization(file->conditions, file->model.conditions(), "model: conditions");
   if (s.history != 0 && s.history * file->model.visible() != file->model.conditions()) {
     throw DataError(fmt::format("history = {}: expected are as many rows of {} values as make the {} conditions",
@@ -61,7 +64,8 @@ std::shared_ptr<ModelFile> Make(Parameters parameters, const Settings& s) {
   SetFields(file->generate.Fields(), s.generate, "generate");
   CheckGeneration(file->generate, file->sampler);
   CheckKeptLabels(file->generate, file->model.label_units() > 0);
-  file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation")};
+  file->standardization = {OptionalVector(s.mean, "mean"), OptionalVector(s.deviation, "deviation"),
+                           OptionalVector(s.margin, "margin")};
   CheckStandardization(file->standardization, file->model.gaussian_units(), "model");
   file->image_shape = ShapeOf(s.image_shape);
   if (file->image_shape.known() && file->image_shape.size() != file->model.gaussian_units()) {
@@ -173,6 +177,13 @@ void BindParameters(ModelClass& model) {
             return Borrow(values, {std::ssize(values)}, self);
           },
           "Of the standardisation: how many of the data's units are 1; empty: as they are.")
+      .def_property_readonly(
+          "margin",
+          [](const py::object& self) {
+            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.margin;
+            return Borrow(values, {std::ssize(values)}, self);
+          },
+          "Of the standardisation: how far below 0 the data's zeros lie; empty: where they are.")
       .def_property_readonly(
           "image_shape", [](const ModelFile& f) { return ShapeTupleOf(f.image_shape); },
           "Height, width and channels; None where rows are not images.")
@@ -308,16 +319,17 @@ py::tuple StateOf(const py::object& self) {
   const auto get = [&](const char* name) { return self.attr(name); };
   return py::make_tuple(ParametersTuple(f.model.parameters()), f.model.variance_floor(), get("sampler"),
                         get("generate"), get("mean"), get("deviation"), ShapeTupleOf(f.image_shape), f.provenance,
-                        f.classes, get("condition_mean"), get("condition_deviation"), f.history);
+                        f.classes, get("condition_mean"), get("condition_deviation"), f.history, get("margin"),
+                        get("condition_margin"));
 }
 
 std::shared_ptr<ModelFile> FromState(const py::tuple& state) {
-  if (state.size() != 12) throw DataError("model: a pickle of another version");
+  if (state.size() != 14) throw DataError("model: a pickle of another version");
   const auto array = [&](std::size_t k) { return state[k].cast<FloatArray>(); };
   return Make(ParametersFrom(state[0]),
               {state[1].cast<double>(), state[2], state[3], array(4), array(5), state[6].cast<ShapeTuple>(),
                state[7].cast<std::map<std::string, std::string>>(), state[8].cast<std::vector<std::string>>(), array(9),
-               array(10), state[11].cast<Index>()});
+               array(10), state[11].cast<Index>(), array(12), array(13)});
 }
 
 }  // namespace
@@ -358,19 +370,21 @@ array([1., 1., 1.], dtype=float32)
                        const ShapeTuple& image_shape, const std::map<std::string, std::string>& provenance,
                        const std::vector<std::string>& classes, const std::optional<FloatArray>& A,
                        const std::optional<FloatArray>& B, const std::optional<FloatArray>& condition_mean,
-                       const std::optional<FloatArray>& condition_deviation, Index history) {
+                       const std::optional<FloatArray>& condition_deviation, Index history,
+                       const std::optional<FloatArray>& margin, const std::optional<FloatArray>& condition_margin) {
              if (A.has_value() != B.has_value()) throw DataError("A, B: of conditions both are needed");
              return Make(
                  ParametersFrom(A ? py::make_tuple(W, b, mu, log_var, *A, *B) : py::make_tuple(W, b, mu, log_var)),
                  {variance_floor, sampler, generate, mean, deviation, image_shape, provenance, classes, condition_mean,
-                  condition_deviation, history});
+                  condition_deviation, history, margin, condition_margin});
            }),
            py::arg("W"), py::arg("b"), py::arg("mu"), py::arg("log_var"),
            py::arg("variance_floor") = Model::kDefaultVarianceFloor, py::arg("sampler") = py::dict(),
            py::arg("generate") = py::dict(), py::arg("mean") = py::none(), py::arg("deviation") = py::none(),
            py::arg("image_shape") = py::none(), py::arg("provenance") = std::map<std::string, std::string>(),
            py::arg("classes") = std::vector<std::string>(), py::arg("A") = py::none(), py::arg("B") = py::none(),
-           py::arg("condition_mean") = py::none(), py::arg("condition_deviation") = py::none(), py::arg("history") = 0)
+           py::arg("condition_mean") = py::none(), py::arg("condition_deviation") = py::none(), py::arg("history") = 0,
+           py::arg("margin") = py::none(), py::arg("condition_margin") = py::none())
       .def_static(
           "initial",
           [](Index visible, Index hidden, std::uint64_t seed, double initial_variance, double variance_floor) {

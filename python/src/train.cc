@@ -81,14 +81,17 @@ TrainState StateFrom(const py::tuple& t) {
 
 py::tuple StatisticsTuple(const DataStatistics& s) {
   return py::make_tuple(s.standardization.mean, s.standardization.deviation, s.units.mean, s.units.deviation,
-                        s.conditions.mean, s.conditions.deviation, s.classes);
+                        s.conditions.mean, s.conditions.deviation, s.classes, s.standardization.margin,
+                        s.conditions.margin);
 }
 
 DataStatistics StatisticsFrom(const py::tuple& t) {
-  if (t.size() != 7) throw DataError("statistics: a pickle of another version");
+  if (t.size() != 9) throw DataError("statistics: a pickle of another version");
   const auto vector = [&](std::size_t i) { return t[i].cast<std::vector<float>>(); };
-  return {
-      {vector(0), vector(1)}, {vector(2), vector(3)}, {vector(4), vector(5)}, t[6].cast<std::vector<std::string>>()};
+  return {{vector(0), vector(1), vector(7)},
+          {vector(2), vector(3)},
+          {vector(4), vector(5), vector(8)},
+          t[6].cast<std::vector<std::string>>()};
 }
 
 void CheckStatistics(const DataStatistics& s, const Dataset& data) {

@@ -34,7 +34,7 @@ def run(program, tmp_path):
         model = grbm.train(config, data, seed=7, progress=False).model
         loaded = grbm.Model.load(path)
         assert grbm.train(config, seed=7, progress=False).model == loaded
-        for name in ("W", "b", "mu", "log_var", "A", "B", "mean", "deviation", "condition_mean", "condition_deviation"):
+        for name in ("W", "b", "mu", "log_var", "A", "B", "mean", "deviation", "condition_mean", "condition_deviation", "condition_margin"):
             assert np.array_equal(getattr(model, name), getattr(loaded, name)), name
         assert model.history == loaded.history and np.any(model.A) and np.any(model.B)
         return path, loaded

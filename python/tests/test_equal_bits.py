@@ -11,7 +11,7 @@ VARIANTS = {
     "defaults": {},
     "digits": {  # what the preset mnist is made of
         "train.algorithm": "pcd", "sampler.method": "gibbs", "train.optimizer": "adam", "train.hidden": "probability",
-        "train.visible": "mean", "train.unit_scale": "data", "data.noise": 1.0, "model.variance_floor": 1.0,
+        "train.visible": "mean", "train.unit_scale": "data", "data.noise": 1.0, "data.margin": 0.5, "model.variance_floor": 1.0,
         "generate.steps": 9, "sampler.final_steps": 2, "train.clip_norm": 0,
     },
     "adjusted": {"sampler.adjust": "conditional", "sampler.step_size": 0.5, "sampler.step_scale": "unit", "data.standardize": "pixel"},
@@ -20,7 +20,7 @@ VARIANTS = {
 
 
 def assert_same_model(a, b):
-    for name in ("W", "b", "mu", "log_var", "mean", "deviation"):
+    for name in ("W", "b", "mu", "log_var", "mean", "deviation", "margin"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
     assert a.sampler == b.sampler
 

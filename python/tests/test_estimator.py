@@ -95,7 +95,7 @@ def test_every_setting_of_training_is_a_parameter():
     wanted = {name for name in settings if name.split(".")[0] in ("model", "sampler", "train", "generate")}
     of_others = {"model.labels", "train.discriminative", "train.stop_after", "train.stop_on"}  # of the classifier, and the program's alone
     of_others |= {f"train.{kind}_{name}" for kind in ("rate", "decay", "clip") for name in "AB"}
-    wanted = wanted - of_others | {"data.gaps", "data.standardize", "data.noise"}
+    wanted = wanted - of_others | {"data.gaps", "data.standardize", "data.margin", "data.noise"}
     assert wanted == set(grbm.GaussianBernoulliRBM._setting_names().values())
     assert wanted | {"train.discriminative"} == set(grbm.GRBMClassifier._setting_names().values())
 

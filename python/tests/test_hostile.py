@@ -225,7 +225,7 @@ def test_damaged_pickles_are_refused_and_never_read_past_their_end():
         with pytest.raises(grbm.DataError, match="checkpoint"):
             trainer.restore(read(rbm._state, (*state[:-1], wrong)))
     damaged = pickle.loads(pickle.dumps(rbm))
-    damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], [], [], [], []))
+    damaged._statistics = read(rbm._statistics, ([0.0] * 9, [1.0] * 9, [], [], [], [], [], [], []))
     with pytest.raises(grbm.DataError, match="statistics"):
         damaged.partial_fit(X)
 

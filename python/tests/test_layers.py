@@ -34,6 +34,25 @@ def test_files_are_the_programs(program, tmp_path):
     assert grbm.Model.load(str(tmp_path / "b.npz")) == model
 
 
+def test_zeros_may_lie_below_by_a_margin(tmp_path):
+    X = np.maximum(np.random.default_rng(3).normal(size=(200, 3)), 0).astype(np.float32)
+    rbm = grbm.GaussianBernoulliRBM(4, "gibbs", steps=3, epochs=2, margin=0.5, random_state=1).fit(X)
+    model = rbm.model_
+    assert np.allclose(model.margin, 0.5 * X.std()) and model.margin.shape == (3,)
+    units = model.standardize(X)
+    assert np.allclose(units.mean(), 0, atol=1e-5) and np.allclose(units.std(), 1, atol=1e-5)
+    assert np.allclose(model.unstandardize(units), X, atol=1e-6)
+    assert model.unstandardize([units.min() + 0.9 * model.margin / model.deviation]) == pytest.approx(np.zeros((1, 3)))
+    assert pickle.loads(pickle.dumps(model)) == model
+    model.save(str(tmp_path / "a.safetensors"))
+    assert grbm.Model.load(str(tmp_path / "a.safetensors")) == model
+    same = grbm.Model(model.W, model.b, model.mu, model.log_var, mean=model.mean, deviation=model.deviation)
+    assert not np.array_equal(same.unstandardize(units), model.unstandardize(units))
+    X[0, 0] = -1
+    with pytest.raises(grbm.DataError, match="least is 0"):
+        rbm.fit(X)
+
+
 def test_chains_are_read_as_they_are(tmp_path):
     model = grbm.Model.initial(3, 2).with_sampler(method="gibbs")
     chain = model.sample_chain(4, steps=100)

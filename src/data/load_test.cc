@@ -290,7 +290,7 @@ TEST(DataOptions, FieldsAreTheOnesOfTheConfiguration) {
   for (const Field& field : options.Fields()) names.push_back(field.name);
   EXPECT_THAT(names,
               ElementsAre("source", "columns", "label", "weight", "condition", "history", "key", "missing", "gaps",
-                          "standardize", "crop", "resize", "subset", "subset_seed", "split", "held_out", "noise"));
+                          "standardize", "margin", "crop", "resize", "subset", "subset_seed", "split", "held_out", "noise"));
   AssignText(FindField(options.Fields(), "standardize", "test"), "pixel", "test");
   EXPECT_EQ(options.standardize, Standardize::kPixel);
 }

@@ -39,6 +39,7 @@ UnitMoments ComputeMoments(const Dataset& data) {
   m.variance.assign(visible, 0);
   m.min.assign(visible, std::numeric_limits<float>::infinity());
   m.max.assign(visible, -std::numeric_limits<float>::infinity());
+  m.zero.assign(visible, 0);
   double total = 0;  // weight of all rows, and of those whose value is known
   std::vector<double> known(visible);
   ForEachRow(data, [&](std::span<const float> row, double weight) {
@@ -47,6 +48,7 @@ UnitMoments ComputeMoments(const Dataset& data) {
       if (std::isnan(row[i])) continue;
       known[i] += weight;
       m.mean[i] += weight * double{row[i]};
+      if (row[i] <= 0) m.zero[i] += weight;
       m.min[i] = std::min(m.min[i], row[i]);
       m.max[i] = std::max(m.max[i], row[i]);
     }
@@ -59,6 +61,7 @@ UnitMoments ComputeMoments(const Dataset& data) {
     }
     m.mean[i] = m.constant(i) ? double{m.min[i]} : m.mean[i] / known[i];
     m.known.push_back(known[i] / total);
+    m.zero[i] /= known[i];
   }
   ForEachRow(data, [&](std::span<const float> row, double weight) {
     for (std::size_t i = 0; i < visible; ++i) {
@@ -68,6 +71,20 @@ UnitMoments ComputeMoments(const Dataset& data) {
   });
   for (std::size_t i = 0; i < visible; ++i) m.variance[i] /= known[i];
   return m;
+}
+
+UnitMoments WithMargin(UnitMoments units, std::span<const float> margin) {
+  for (std::size_t i = 0; i < units.mean.size(); ++i) {
+    if (margin[i] == 0 || units.zero[i] == 0) continue;
+    const double m = margin[i];
+    const double share = units.zero[i];
+    // Of x - m [x = 0]: the product of x and [x = 0] is 0, so their covariance is -mean share.
+    units.variance[i] += m * m * share * (1 - share) + 2 * m * units.mean[i] * share;
+    units.mean[i] -= m * share;
+    units.min[i] -= margin[i];
+    if (units.max[i] <= 0) units.max[i] -= margin[i];
+  }
+  return units;
 }
 
 PooledMoments Pool(const UnitMoments& units, std::size_t first, std::size_t step) {

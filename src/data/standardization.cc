@@ -11,15 +11,16 @@ namespace grbm {
 
 namespace {
 
-// value = function(value, mean, deviation) for each element; values: rows × visible.
+// value = function(value, unit) for each element; values: rows × visible.
 template <typename Function>
 void Map(const Standardization& s, MutableMatrix values, Function function) {
   if (s.identity()) return;
   const auto visible = static_cast<std::size_t>(values.cols());
   GRBM_CHECK(s.mean.size() == visible && s.deviation.size() == visible);
+  GRBM_CHECK(s.margin.empty() || s.margin.size() == visible);
   for (Index r = 0; r < values.rows(); ++r) {
     const std::span<float> row = values.row(r);
-    for (std::size_t i = 0; i < visible; ++i) row[i] = function(row[i], s.mean[i], s.deviation[i]);
+    for (std::size_t i = 0; i < visible; ++i) row[i] = function(row[i], i);
   }
 }
 
@@ -37,11 +38,15 @@ Change ChangeOf(const Standardization& from, const Standardization& to, std::siz
 }  // namespace
 
 void Standardization::Apply(MutableMatrix values) const {
-  Map(*this, values, [](float value, float m, float d) { return (value - m) / d; });
+  if (margin.empty()) return Map(*this, values, [&](float x, std::size_t i) { return (x - mean[i]) / deviation[i]; });
+  Map(*this, values, [&](float x, std::size_t i) { return ((x <= 0 ? x - margin[i] : x) - mean[i]) / deviation[i]; });
 }
 
 void Standardization::Invert(MutableMatrix values) const {
-  Map(*this, values, [](float value, float m, float d) { return value * d + m; });
+  Map(*this, values, [&](float x, std::size_t i) { return x * deviation[i] + mean[i]; });
+  if (margin.empty()) return;
+  Map(*this, values,
+      [&](float x, std::size_t i) { return x <= 0 && margin[i] > 0 ? std::min(x + margin[i], 0.0f) : x; });
 }
 
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to) {
@@ -90,8 +95,8 @@ Model InConditionUnits(const Model& model, const Standardization& from, const St
 }
 
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {
-  const auto& [mean, deviation] = standardization;
-  if (mean.empty() && deviation.empty()) return;
+  const auto& [mean, deviation, margin] = standardization;
+  if (mean.empty() && deviation.empty() && margin.empty()) return;
   const auto expected = static_cast<std::size_t>(visible);
   const auto check = [&](const std::vector<float>& values, std::string_view name, auto allowed,
                          std::string_view allowed_text) {
@@ -112,6 +117,9 @@ void CheckStandardization(const Standardization& standardization, Index visible,
       mean, "mean", [](float) { return true; }, "a finite number");
   check(
       deviation, "deviation", [](float d) { return d > 0; }, "a finite number above 0");
+  if (margin.empty()) return;
+  check(
+      margin, "margin", [](float m) { return m >= 0; }, "a finite number of at least 0");
 }
 
 }  // namespace grbm

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -42,6 +43,31 @@ TEST(Standardization, KeepsToItsViewOfAWiderMatrix) {
   Matrix values(2, 3);
   kTwo.Apply(MutableMatrix(values.data(), 2, 2, 3));
   EXPECT_THAT(values.values(), ::testing::ElementsAre(-0.5, 4, 0, -0.5, 4, 0));
+}
+
+// The second unit has no margin: its values below 0 are values.
+TEST(Standardization, ZerosMoveDownByTheMarginAndWhatIsBetweenComesBackAsZero) {
+  const Standardization margin = {{1, -2}, {2, 0.5f}, {4, 0}};
+  Matrix values(4, 2);
+  const float own[] = {0, -3, 0.5f, 0, -1, 1, std::nanf(""), 2};
+  std::ranges::copy(own, values.values().begin());
+  const Matrix original = values;
+  margin.Apply(values);
+  EXPECT_EQ(values(0, 0), (0 - 4 - 1) / 2.0f);
+  EXPECT_EQ(values(1, 0), (0.5f - 1) / 2.0f);
+  EXPECT_EQ(values(2, 0), (-1 - 4 - 1) / 2.0f);
+  EXPECT_TRUE(std::isnan(values(3, 0)));
+  EXPECT_THAT(values(0, 1), (-3 + 2) / 0.5f);
+  EXPECT_THAT(values(1, 1), (0 + 2) / 0.5f);
+  margin.Invert(values);
+  for (Index r = 0; r < 3; ++r) EXPECT_EQ(values(r, 0), original(r, 0)) << r;
+  for (Index r = 0; r < 4; ++r) EXPECT_EQ(values(r, 1), original(r, 1)) << r;
+  Matrix drawn(5, 2);  // the first unit's own values -5, -4, -2, 0, 0.25
+  const float units[] = {-3, -2.5f, -1.5f, -0.5f, -0.375f};
+  for (Index r = 0; r < 5; ++r) drawn(r, 0) = units[r];
+  margin.Invert(drawn);
+  const float expected[] = {-1, 0, 0, 0, 0.25f};
+  for (Index r = 0; r < 5; ++r) EXPECT_EQ(drawn(r, 0), expected[r]) << r;
 }
 
 TEST(Standardization, EmptyIsTheIdentityBitForBit) {
@@ -115,6 +141,11 @@ TEST(Standardization, ChecksNameThePlaceTheValueAndWhatIsAllowed) {
             "a.safetensors: standardization: deviation[1] = 0: allowed is a finite number above 0");
   EXPECT_NE(Message({{1, 1}, {1, std::numeric_limits<float>::infinity()}}), "");
   EXPECT_NE(Message({{1, 1}, {-1, 1}}), "");
+  EXPECT_EQ(Message({{1, 1}, {1, 1}, {0, 2}}), "");
+  EXPECT_EQ(Message({{1, 1}, {1, 1}, {0, -2}}),
+            "a.safetensors: standardization: margin[1] = -2: allowed is a finite number of at least 0");
+  EXPECT_THAT(Message({{1, 1}, {1, 1}, {2}}), ::testing::HasSubstr("margin has 1 elements"));
+  EXPECT_THAT(Message({{}, {}, {2, 2}}), ::testing::HasSubstr("mean has 0 elements"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,6 +17,7 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Pair;
+using ::testing::ThrowsMessage;
 
 // Two rows of 1 × 2 pixels of 3 channels.
 Dataset Colours() {
@@ -71,6 +73,59 @@ TEST(ComputeStandardization, WeightsAreAsRepeatedRows) {
       EXPECT_FLOAT_EQ(a.deviation[i], b.deviation[i]);
     }
   }
+}
+
+// The mean and deviation are those of the values as they are moved, whatever the weights; what has values below 0 stays.
+TEST(ComputeStandardization, WithAMarginIsThatOfTheValuesAsMoved) {
+  Matrix values = Random(400, 4, 0);  // the last column has values below 0, and of the third none is 0
+  for (Index r = 0; r < values.rows(); ++r) {
+    for (Index i = 0; i < 3; ++i) values(r, i) = std::max(0.0f, 3 * values(r, i)) + (i == 2 ? 0.5f : 0.0f);
+  }
+  std::vector<double> weights(400);
+  for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = 0.5 + static_cast<double>(r % 3);
+  const Dataset data = Dataset(values, {}, "a").WithWeights(weights);
+  const Standardization plain = ComputeStandardization(data, Standardize::kPixel);
+  const Standardization s = ComputeStandardization(data, Standardize::kPixel, 0.5);
+  EXPECT_TRUE(plain.margin.empty());
+  EXPECT_THAT(s.margin, ElementsAre(0.5f * plain.deviation[0], 0.5f * plain.deviation[1], 0, 0));
+  for (Index r = 0; r < values.rows(); ++r) {
+    for (Index i = 0; i < 2; ++i) values(r, i) -= values(r, i) == 0 ? s.margin[static_cast<std::size_t>(i)] : 0.0f;
+  }
+  const Dataset moved = Dataset(values, {}, "b").WithWeights(weights);
+  const Standardization expected = ComputeStandardization(moved, Standardize::kPixel);
+  const Standardization units = UnitStatistics(data, s);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_NEAR(s.mean[i], expected.mean[i], 1e-6f) << i;
+    EXPECT_NEAR(s.deviation[i], expected.deviation[i], 1e-6f) << i;
+    EXPECT_NEAR(units.mean[i], 0, 1e-6f) << i;
+    EXPECT_NEAR(units.deviation[i], 1, 1e-6f) << i;
+  }
+  EXPECT_EQ(s.mean[3], plain.mean[3]);
+}
+
+TEST(ComputeStandardization, MarginsAreOfChannelsTooAndOfConstants) {
+  const Dataset images(std::vector<std::uint8_t>{0, 10, 0, 4, 20, 0, 8, 0, 0, 12, 40, 0}, 6, {1, 2, 3}, "images",
+                       {1, 1});
+  const Standardization plain = ComputeStandardization(images, Standardize::kChannel);
+  const Standardization s = ComputeStandardization(images, Standardize::kChannel, 2);
+  EXPECT_THAT(s.margin, ElementsAre(2 * plain.deviation[0], 2 * plain.deviation[1], 2, 2 * plain.deviation[0],
+                                    2 * plain.deviation[1], 2));
+  EXPECT_THAT(s.mean[2], -2);  // black throughout
+  EXPECT_THAT(s.deviation[2], 1);
+  EXPECT_FLOAT_EQ(s.mean[0], (-s.margin[0] + 4 + 8 + 12) / 4);
+  EXPECT_THAT(UnitStatistics(images, s).deviation[2], 0);
+  EXPECT_THAT(UnitStatistics(images, s).mean[5], 0);
+}
+
+TEST(ComputeStandardization, AMarginNeedsZerosAndDeviations) {
+  const Dataset data(Random(5, 2, 9), {}, "a.csv");
+  EXPECT_THAT(
+      [&] { ComputeStandardization(data, Standardize::kChannel, 0.3); },
+      ThrowsMessage<DataError>(
+          "a.csv: data.margin = 0.3 is of values of which the least is 0, as black is: there are none here: set "
+          "it to 0"));
+  EXPECT_THAT([&] { ComputeStandardization(Colours(), Standardize::kNone, 0.3); },
+              ThrowsMessage<ConfigError>(::testing::HasSubstr("with data.standardize=none there are none")));
 }
 
 TEST(ComputeStandardization, OnePerPixel) {

@@ -141,14 +141,15 @@ DataLikelihood MeanLogLikelihood(const VisibleLaw& law, const Standardization& s
   for (Index first = 0; first < data.rows(); first += kRowsAtOnce) {
     Matrix block(std::min(kRowsAtOnce, data.rows() - first), data.cols());
     CopyRows(data.Rows(first, block.rows()), block);
-    if (dequantize) {
+    standardization.Apply(block);
+    if (dequantize) {  // behind the map, which moves whole numbers
       for (Index r = 0; r < block.rows(); ++r) {
         for (Index i = 0; i < block.cols(); ++i) {
-          block(r, i) += noise.Uniform(0, static_cast<std::uint32_t>(first + r), i);
+          const float unit = standardization.identity() ? 1.0f : standardization.deviation[ToSize(i)];
+          block(r, i) += noise.Uniform(0, static_cast<std::uint32_t>(first + r), i) / unit;
         }
       }
     }
-    standardization.Apply(block);
     AddLogLikelihoods(law, standardization, block, log_partition, pool, nats);
     if (degenerate.empty()) continue;
     std::vector<double> sums(ToSize(block.rows()));

@@ -169,6 +169,19 @@ TEST(Likelihood, DequantisedValuesLieInTheirStep) {
   EXPECT_NEAR(result.nats.error, std::sqrt(1.0 / 20 - 1.0 / 36) / std::sqrt(20000.0), 2e-4);
 }
 
+// Black lies 3 below 0, and so does its step; the deviation of 2 makes the step half as wide in the model's units.
+TEST(Likelihood, DequantisedBlackLiesBelowByTheMargin) {
+  Parameters p(1, 1);
+  p.log_var[0] = 0;
+  const Model model(std::move(p));
+  ThreadPool pool(1);
+  Matrix data(20000, 1);
+  const DataLikelihood result =
+      MeanLogLikelihood({model}, {{0}, {2}, {3}}, data, 0.5 * std::log(2 * M_PI) + std::log(2), true, 1, pool);
+  // E[-((u - 3)/2)²/2] = -(1/3 - 3 + 9)/8.
+  EXPECT_NEAR(result.nats.value, -0.5 * std::log(2 * M_PI) - std::log(2) - 19.0 / 24, 5 * result.nats.error);
+}
+
 TEST(Likelihood, TheMeanIsThatOfTheRows) {
   const Model model = testing::RandomModel(3, 4, 17, 0.5);
   const Standardization standardization{{1, 2, 3}, {0.5f, 2, 4}};

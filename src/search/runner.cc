@@ -89,7 +89,8 @@ void CheckMetrics(const Search& search, const Trial& trial, const std::string& i
   const Dataset data = LoadDataset(config.data, pool);
   ModelFile file{Model::Initial(data.visible(), config.model.hidden, 1, config.model.initial_variance,
                                 config.model.variance_floor),
-                 config.sampler, config.generate, ComputeStandardization(data, config.data.standardize), data.shape()};
+                 config.sampler, config.generate,
+                 ComputeStandardization(data, config.data.standardize, config.data.margin), data.shape()};
   Evaluation evaluation(MakeRequest(options, config, inception, std::move(file), pool), pool);
   for (const std::string& name : trial.cell.metrics) {
     const auto metric = std::ranges::find(Metrics(), name, &Metric::name);

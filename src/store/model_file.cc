@@ -35,8 +35,8 @@ constexpr std::array<std::string_view, 14> kKeys = {
 constexpr std::string_view kNpzMetadata = "metadata";
 
 std::size_t MaxStandardizationText(Index visible) {
-  // Two numbers of at most 26 characters with a comma for each unit.
-  return 1024 + 64 * static_cast<std::size_t>(visible);
+  // Three numbers of at most 26 characters with a comma for each unit.
+  return 1024 + 96 * static_cast<std::size_t>(visible);
 }
 
 // The text of so many names: each byte may take six.
@@ -65,10 +65,13 @@ std::vector<float> FloatsFromJson(const json& array, const std::string& where) {
 }
 
 Standardization StandardizationFromJson(const json& object, const std::string& where) {
-  if (!object.is_object() || object.size() != 2 || !object.contains("mean") || !object.contains("deviation")) {
-    throw DataError(where + ": expected is an object with 'mean' and 'deviation'");
+  const bool margin = object.is_object() && object.contains("margin");
+  if (!object.is_object() || object.size() != (margin ? 3 : 2) || !object.contains("mean") ||
+      !object.contains("deviation")) {
+    throw DataError(where + ": expected is an object with 'mean' and 'deviation', and maybe 'margin'");
   }
-  return {FloatsFromJson(object["mean"], where + ": mean"), FloatsFromJson(object["deviation"], where + ": deviation")};
+  return {FloatsFromJson(object["mean"], where + ": mean"), FloatsFromJson(object["deviation"], where + ": deviation"),
+          margin ? FloatsFromJson(object["margin"], where + ": margin") : std::vector<float>()};
 }
 
 void CheckImageShape(const ImageShape& shape, Index visible, const std::string& source) {
@@ -271,7 +274,9 @@ Metadata MakeMetadata(const ModelFile& file, const std::string& source) {
   for (const auto& [key, map] :
        {std::pair("standardization", &file.standardization), std::pair("conditions", &file.conditions)}) {
     if (map->identity()) continue;
-    metadata[key] = DumpJson({{"mean", map->mean}, {"deviation", map->deviation}}, source);
+    json text = {{"mean", map->mean}, {"deviation", map->deviation}};
+    if (!map->margin.empty()) text["margin"] = map->margin;
+    metadata[key] = DumpJson(text, source);
   }
   if (file.history > 0) metadata["history"] = std::to_string(file.history);
   if (file.image_shape.known()) metadata["image_shape"] = DumpJson(ImageShapeToJson(file.image_shape), source);

@@ -336,6 +336,10 @@ TEST_F(ModelFileTest, RefusesOtherMetadataThatCannotBe) {
               HasSubstr("mean: expected is a list of numbers"));
   EXPECT_THAT(Refusal({{"standardization", R"({"mean":[0,0,0,0],"deviation":[1,1,1,1e300]})"}}),
               HasSubstr("deviation[3] = inf"));
+  EXPECT_THAT(Refusal({{"standardization", R"({"mean":[0,0,0,0],"deviation":[1,1,1,1],"margin":[0,0,-1,0]})"}}),
+              HasSubstr("margin[2] = -1: allowed is a finite number of at least 0"));
+  EXPECT_THAT(Refusal({{"standardization", R"({"mean":[0,0,0,0],"deviation":[1,1,1,1],"middle":[0,0,0,0]})"}}),
+              HasSubstr("'mean' and 'deviation', and maybe 'margin'"));
 }
 
 TEST_F(ModelFileTest, RefusesToWriteWhatItWouldNotRead) {
@@ -359,7 +363,8 @@ TEST_F(ModelFileTest, TheLongestNumbersFitTheLimitOfTheirText) {
   const Index visible = 200;
   ModelFile file = {grbm::testing::RandomModel(visible, 1, 2)};
   const float longest = -1.17549421e-38f;  // as a double: -1.1754942106924411e-38
-  file.standardization = {std::vector<float>(200, longest), std::vector<float>(200, -longest)};
+  file.standardization = {std::vector<float>(200, longest), std::vector<float>(200, -longest),
+                          std::vector<float>(200, -longest)};
   WriteModel(path_, file);
   ExpectSame(ReadModel(path_), file);
   ExportNpz(path_, file);

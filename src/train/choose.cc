@@ -20,6 +20,8 @@ constexpr Index kSide = 32;          // to which larger ones are brought
 constexpr Index kHeldOutRows = 100;  // of fewer rows none is held out
 constexpr double kBatch = 100;
 constexpr double kDigits = 784;  // pixels of those that the recipe is of
+constexpr double kMuchBlack = 0.1;   // share of the values from which on black is to come out as black
+constexpr Index kLookedAt = 1000;    // rows
 
 // Images of a folder are brought to one size, which a model of minutes can hold.
 void ChooseSize(DataOptions& data, const ImageSizes& sizes, Reasons& reasons) {
@@ -42,8 +44,22 @@ void ChooseEpochs(Config& config, Index rows, double updates, Reasons& reasons) 
   reasons["train.epochs"] = fmt::format("{:.0f} updates", epochs * static_cast<double>(rows) / kBatch);
 }
 
+// Of the first rows; 0 where a value is below it.
+double ShareOfBlack(const Dataset& data) {
+  Matrix rows(std::min(kLookedAt, data.rows()), data.visible());
+  data.Read(0, rows);
+  const std::span<const float> values = rows.values();
+  if (std::ranges::any_of(values, [](float x) { return x < 0; })) return 0;
+  return static_cast<double>(std::ranges::count(values, 0.0f)) / static_cast<double>(values.size());
+}
+
 // That of presets/mnist.toml, scaled to the size.
-void ChooseForImages(Config& config, Index rows, Index visible, Reasons& reasons) {
+void ChooseForImages(Config& config, const Dataset& data, Index rows, Reasons& reasons) {
+  const Index visible = data.visible();
+  if (ShareOfBlack(data) >= kMuchBlack) {
+    config.data.margin = 1;
+    reasons["data.margin"] = "much is black: what comes near it is";
+  }
   // The fewer pixels there are, the less of the image is left under noise.
   const double noise = std::clamp(std::sqrt(static_cast<double>(visible) / kDigits), 0.25, 1.0);
   config.data.noise = std::round(100 * noise) / 100;
@@ -159,7 +175,7 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   config.sampler.step_scale = StepScale::kUnit;
   reasons["sampler.step_scale"] = "of methods with steps: so that the mean of a step is known";
   if (shape.known()) {
-    ChooseForImages(config, rows, loaded.visible(), reasons);
+    ChooseForImages(config, loaded, rows, reasons);
   } else {
     ChooseForTables(config, rows, loaded.visible(), reasons);
   }

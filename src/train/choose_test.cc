@@ -86,6 +86,11 @@ TEST_F(Choose, ImagesOfOneSizeStayAsTheyAre) {
   EXPECT_EQ(chosen.config.data.noise, 1);
   EXPECT_EQ(chosen.config.model.variance_floor, 1);
   EXPECT_THAT(Toml(chosen), Not(HasSubstr("crop")));
+  EXPECT_EQ(chosen.config.data.margin, 0);
+}
+
+TEST_F(Choose, ImagesWithMuchBlackHaveAMargin) {
+  EXPECT_EQ(Chosen({.source = "strokes", .subset = 20}).config.data.margin, 1);
 }
 
 TEST_F(Choose, PhotosAreBroughtToOneSize) {

@@ -14,7 +14,7 @@
 namespace grbm {
 
 DataStatistics ComputeStatistics(const Config& config, const Dataset& data) {
-  DataStatistics statistics{ComputeStandardization(data, config.data.standardize), {}};
+  DataStatistics statistics{ComputeStandardization(data, config.data.standardize, config.data.margin), {}};
   if (config.train.unit_scale == UnitScale::kData) {
     statistics.units = UnitStatistics(data, statistics.standardization);
   }

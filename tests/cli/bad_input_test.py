@@ -56,6 +56,10 @@ class BadInput(ProgramTest):
         refuse("nan.csv", b"1,2\n3,nan\n", "nan")
         refuse("cut.npy", b"\x93NUMPY\x01\x00", r"cut\.npy")
         refuse("cut-idx", b"\0\0\x08\x03\0\0\0\x05\0\0\0\x02\0\0\0\x02abc", "cut-idx")
+        margin = ["train", "gmm-iso", "--set", "data.margin=0.3"]
+        self.refuse(65, "gmm-iso.*: data.margin = 0.3 is of values of which the least is 0", *margin, *out)
+        self.refuse(64, "data.standardize=none", *margin, "--set", "data.standardize=none", *out)
+        self.refuse(64, "margin = -1: allowed is a number from 0", *margin[:2], "--set", "data.margin=-1", *out)
         self.refuse(74, "No such file", "train", "gmm-iso", "--set", "data.source=/none/such.csv", *out)
         missing = dict(os.environ, GRBM_DATA_DIR=str(self.folder / "cache"))
         self.refuse(74, "grbm data get mnist", "train", "mnist", *out, env=missing)

@@ -33,6 +33,7 @@ struct DataOptions {
   std::string missing = "NA,N/A,NaN,nan,null,NULL,None,?";
   Gaps gaps = Gaps::kRefuse;
   Standardize standardize = Standardize::kChannel;
+  double margin = 0;
   std::int64_t crop = 0;
   std::int64_t resize = 0;
   std::int64_t subset = 0;

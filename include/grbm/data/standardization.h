@@ -1,4 +1,4 @@
-// The affine map between the data's own units and those of the model.
+// The map between the data's own units and those of the model.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,12 @@
 
 namespace grbm {
 
-// model = (data - mean) / deviation, unit by unit. Empty vectors: the identity.
+// model = (data - mean) / deviation, unit by unit. Empty vectors: the identity. With a margin zeros first move down by it, and
+// what lies in between is brought back to 0: the map from the model is not one to one.                    [math.md (85)]
 struct Standardization {
   std::vector<float> mean;
   std::vector<float> deviation;
+  std::vector<float> margin = {};  // empty: none; otherwise one per unit, in the data's own units
 
   bool identity() const { return mean.empty(); }
   // In place; values: rows × visible.
@@ -22,14 +24,15 @@ struct Standardization {
 };
 
 // The model of the same law where data are measured by `to`, of one where they are measured by `from`: what is drawn from
-// both, brought back to the data's own units, is alike. Its floor is one that no variance is below.     [math.md (55)]
+// both, brought back to the data's own units, is alike, if their margins are. Its floor is one that no variance is below.
+// [math.md (55)]
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to);
 
 // The same where conditions are measured by `to`, of one where they are measured by `from`.                [math.md (83)]
 Model InConditionUnits(const Model& model, const Standardization& from, const Standardization& to);
 
-// Throws DataError, opened by `where`, unless both vectors are empty or have `visible` finite elements, deviations >
-// 0.
+// Throws DataError, opened by `where`, unless all vectors are empty or have `visible` finite elements, deviations above and
+// margins at least 0. There may be no margins.
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where);
 
 }  // namespace grbm

@@ -14,7 +14,9 @@ enum class Standardize { kChannel, kPixel, kNone };
 
 // The statistics of all rows, in double, deviations divided by the number of values. What is constant gets the
 // deviation 1, so that it becomes 0. Never holds the data as floats; the same data give the same bits.
-Standardization ComputeStandardization(const Dataset& data, Standardize kind);
+// margin: zeros lie so many deviations lower where no value is below 0; mean and deviation are those of the values as moved.
+// Throws ConfigError for a margin of values taken as they are, DataError where no least value is 0.
+Standardization ComputeStandardization(const Dataset& data, Standardize kind, double margin = 0);
 
 // Of the conditions of data whose values have `of_values`: the same for rows before others, and of columns each its own, or the
 // identity for kNone.
