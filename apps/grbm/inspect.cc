@@ -35,6 +35,9 @@ int Info(const std::string& path, const Common& common) {
                      {"largest_variance", Measure{double{std::ranges::max(variances)}, "squared " + unit}},
                      {"rms_weight", Measure{std::sqrt(squares / static_cast<double>(m.visible() * m.hidden())), unit}},
                      {"standardized", !file.standardization.identity()}};
+  if (const std::vector<float>& margin = file.standardization.margin; !margin.empty()) {
+    results.emplace_back("largest_margin", Measure{double{std::ranges::max(margin)}, "units of the data"});
+  }
   if (!file.classes.empty()) results.emplace_back("classes", file.classes);
   if (!file.columns.empty()) results.emplace_back("columns", file.columns);
   if (!file.condition_columns.empty()) results.emplace_back("condition_columns", file.condition_columns);

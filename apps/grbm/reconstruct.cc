@@ -23,7 +23,10 @@ namespace grbm::app {
 
 namespace {
 
-double MeanSquaredDifference(ConstMatrix a, ConstMatrix b) {
+// Of rows in the model's units, as they are shown.
+double MeanSquaredDifference(const ModelFile& file, Matrix a, Matrix b) {
+  file.standardization.Shown(a);
+  file.standardization.Shown(b);
   double sum = 0;
   for (Index r = 0; r < a.rows(); ++r) sum += SquaredDistance(a.row(r), b.row(r));
   return sum / static_cast<double>(a.rows() * a.cols());
@@ -86,9 +89,10 @@ int Reconstruct(const Arguments& a, const Common& common) {
   Matrix results = mean;
   file.standardization.Invert(results);
   WriteBack(file, originals, results, rows.names, a.out);
-  PrintResults(Beside(common, a.out), {{"reconstructions", a.out},
-                                       {"count", std::int64_t{data.rows()}},
-                                       {"mean_squared_error", SquaredUnits(file, MeanSquaredDifference(data, mean))}});
+  PrintResults(Beside(common, a.out),
+               {{"reconstructions", a.out},
+                {"count", std::int64_t{data.rows()}},
+                {"mean_squared_error", SquaredUnits(file, MeanSquaredDifference(file, data, mean))}});
   return 0;
 }
 
@@ -167,7 +171,15 @@ Imputed FillIn(const Arguments& a, const ModelFile& file, DataRows rows, const B
   const SamplerOptions options = ShownSampler(file);
   Imputed filled;
   if (a.mean > 0) {
-    filled = InpaintMean(model, options, rows.values, of_states, a.mean, seed, pool);
+    const auto shown = [&](MutableMatrix states) {
+      if (conditions) AddShift(file.model, states, pool);
+      const Index values = file.model.gaussian_units();
+      file.standardization.Shown(MutableMatrix(states.data(), states.rows(), values, states.stride()));
+      if (conditions) TakeShift(file.model, states, pool);
+    };
+    const bool margin = !file.standardization.margin.empty();
+    filled = InpaintMean(model, options, rows.values, of_states, a.mean, seed, pool,
+                         margin ? shown : std::function<void(MutableMatrix)>());
     filled.deviation = WithoutLabels(model, filled.deviation);
   } else {
     filled.mean = Inpaint(model, options, rows.values, of_states, seed, pool);
@@ -240,7 +252,8 @@ int RunInpaint(const Arguments& a, const Common& common) {
   printed.emplace_back("final", a.mean > 0 ? fmt::format("mean of {} draws", a.mean) : FinalText(file));
   if (!a.deviation.empty()) printed.emplace_back("deviations", a.deviation);
   // Against the truth, where there is one.
-  if (gaps == 0) printed.emplace_back("mean_squared_error", SquaredUnits(file, MeanSquaredDifference(data, filled)));
+  if (gaps == 0)
+    printed.emplace_back("mean_squared_error", SquaredUnits(file, MeanSquaredDifference(file, data, filled)));
   PrintResults(Beside(common, a.out), printed);
   return 0;
 }

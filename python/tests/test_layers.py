@@ -48,6 +48,7 @@ def test_zeros_may_lie_below_by_a_margin(tmp_path):
     assert grbm.Model.load(str(tmp_path / "a.safetensors")) == model
     same = grbm.Model(model.W, model.b, model.mu, model.log_var, mean=model.mean, deviation=model.deviation)
     assert not np.array_equal(same.unstandardize(units), model.unstandardize(units))
+    assert np.all(rbm.sample(50) >= 0)
     X[0, 0] = -1
     with pytest.raises(grbm.DataError, match="least is 0"):
         rbm.fit(X)

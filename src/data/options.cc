@@ -77,9 +77,9 @@ std::vector<Field> DataOptions::Fields() {
        &margin,
        "values of 0, such as black, are moved down by so many deviations, in channels or columns without any below 0, "
        "and "
-       "what a model puts in between is 0 again: where many values are 0, they come out as 0, not near it; 0: as they "
-       "are",
-       {.min = 0, .max = 1000},
+       "all that a model puts at or below 0 is 0 again: where many values are 0, they come out as 0, not near it; "
+       "0: as they are",
+       {.min = 0, .max = 100},
        "0.3"},
       {"crop", &crop, "images: keep the centre of so many pixels a side; 0 keeps all", {.min = 0, .max = 65535}},
       {"resize",

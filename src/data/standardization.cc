@@ -45,8 +45,12 @@ void Standardization::Apply(MutableMatrix values) const {
 void Standardization::Invert(MutableMatrix values) const {
   Map(*this, values, [&](float x, std::size_t i) { return x * deviation[i] + mean[i]; });
   if (margin.empty()) return;
-  Map(*this, values,
-      [&](float x, std::size_t i) { return x <= 0 && margin[i] > 0 ? std::min(x + margin[i], 0.0f) : x; });
+  Map(*this, values, [&](float x, std::size_t i) { return x < 0 && margin[i] > 0 ? 0.0f : x; });
+}
+
+void Standardization::Shown(MutableMatrix values) const {
+  if (margin.empty()) return;
+  Map(*this, values, [&](float x, std::size_t i) { return margin[i] > 0 ? std::max(x, -mean[i] / deviation[i]) : x; });
 }
 
 Model InUnits(const Model& model, const Standardization& from, const Standardization& to) {

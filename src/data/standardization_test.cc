@@ -45,7 +45,7 @@ TEST(Standardization, KeepsToItsViewOfAWiderMatrix) {
   EXPECT_THAT(values.values(), ::testing::ElementsAre(-0.5, 4, 0, -0.5, 4, 0));
 }
 
-// The second unit has no margin: its values below 0 are values.
+// The second unit has no margin: its values below 0 are values. The first has them, though its data have none.
 TEST(Standardization, ZerosMoveDownByTheMarginAndWhatIsBetweenComesBackAsZero) {
   const Standardization margin = {{1, -2}, {2, 0.5f}, {4, 0}};
   Matrix values(4, 2);
@@ -60,14 +60,33 @@ TEST(Standardization, ZerosMoveDownByTheMarginAndWhatIsBetweenComesBackAsZero) {
   EXPECT_THAT(values(0, 1), (-3 + 2) / 0.5f);
   EXPECT_THAT(values(1, 1), (0 + 2) / 0.5f);
   margin.Invert(values);
-  for (Index r = 0; r < 3; ++r) EXPECT_EQ(values(r, 0), original(r, 0)) << r;
+  EXPECT_EQ(values(0, 0), 0);
+  EXPECT_EQ(values(1, 0), 0.5f);
+  EXPECT_EQ(values(2, 0), 0);
   for (Index r = 0; r < 4; ++r) EXPECT_EQ(values(r, 1), original(r, 1)) << r;
   Matrix drawn(5, 2);  // the first unit's own values -5, -4, -2, 0, 0.25
   const float units[] = {-3, -2.5f, -1.5f, -0.5f, -0.375f};
   for (Index r = 0; r < 5; ++r) drawn(r, 0) = units[r];
+  Matrix shown = drawn;
+  margin.Shown(shown);
   margin.Invert(drawn);
-  const float expected[] = {-1, 0, 0, 0, 0.25f};
-  for (Index r = 0; r < 5; ++r) EXPECT_EQ(drawn(r, 0), expected[r]) << r;
+  const float expected[] = {0, 0, 0, 0, 0.25f};
+  for (Index r = 0; r < 5; ++r) {
+    EXPECT_EQ(drawn(r, 0), expected[r]) << r;
+    EXPECT_EQ(shown(r, 0), (expected[r] - 1) / 2) << r;
+    EXPECT_EQ(shown(r, 1), 0) << r;
+  }
+}
+
+TEST(Standardization, ZerosComeBackAsZerosWhateverTheRounding) {
+  for (int k = 1; k < 300; ++k) {
+    const float x = static_cast<float>(k);
+    const Standardization margin = {{x / 7}, {x / 3}, {x / 11}};
+    Matrix zero(1, 1);
+    margin.Apply(zero);
+    margin.Invert(zero);
+    EXPECT_EQ(zero(0, 0), 0) << k;
+  }
 }
 
 TEST(Standardization, EmptyIsTheIdentityBitForBit) {

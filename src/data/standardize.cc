@@ -64,6 +64,7 @@ Standardization ComputeStandardization(const Dataset& data, Standardize kind, do
   }
   result.mean = OfGroups(units, groups, [](const PooledMoments& p) { return static_cast<float>(p.mean); });
   result.deviation = OfGroups(units, groups, DeviationOf);
+  if (margin > 0) CheckStandardization(result, data.visible(), data.source());
   return result;
 }
 

@@ -22,6 +22,30 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
+// v = 4 + u/2 with hardly any noise, u the value before: below 0 after a 0, which lies 10 lower, and so 0 again and again;
+// taken as it is drawn, -1 would be followed by 3.5.
+TEST(DrawGiven, ZerosBecomeHistoryAsZerosDo) {
+  Parameters p(1, 1, 1);
+  p.mu[0] = 4;
+  p.A(0, 0) = 0.5f;
+  p.log_var[0] = -20;
+  ModelFile file{Model(std::move(p))};
+  file.standardization = file.conditions = {{0}, {1}, {10}};
+  file.history = 1;
+  file.sampler.method = Method::kGibbs;
+  file.sampler.steps = 3;
+  Matrix before(2, 1);
+  file.conditions.Apply(before);
+  ThreadPool pool(1);
+  int frames = 0;
+  DrawGiven(file, file.sampler, std::move(before), 4, 1, 0, pool, [&](Index, Matrix rows) {
+    file.standardization.Invert(rows);
+    EXPECT_THAT(rows.values(), ::testing::Each(0));
+    ++frames;
+  });
+  EXPECT_EQ(frames, 4);
+}
+
 // A model and data drawn from it: nothing can be better.
 EvaluationRequest Perfect(double temperature = 1) {
   ModelFile file{testing::RandomModel(3, 5, 1)};
@@ -85,7 +109,8 @@ TEST(Evaluate, GivenRowsAreJudgedAsSamplesAre) {
   // The same rows in another order.
   EXPECT_NEAR(Find(results, "quick", "frechet").estimate.value,
               Find(results, "quick", "frechet_held_out").estimate.value, 1e-6);
-  EXPECT_THAT(Find(results, "quick", "frechet").note, HasSubstr("1000 rows of exact draws, against 1000 of exact draws"));
+  EXPECT_THAT(Find(results, "quick", "frechet").note,
+              HasSubstr("1000 rows of exact draws, against 1000 of exact draws"));
   for (const MetricScores& m : results) EXPECT_THAT(m.name, ::testing::AnyOf("quick", "memorisation", "coverage"));
   EXPECT_THAT([&] { Evaluate(evaluation, {"likelihood"}); },
               ThrowsMessage<ConfigError>(HasSubstr("likelihood: rows are judged, not a model")));

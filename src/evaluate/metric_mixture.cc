@@ -35,6 +35,7 @@ const Metric kMixtureMetric = {"mixture", "KL divergences both ways and shares o
                                [](const Evaluation& evaluation) -> std::string {
                                  const EvaluationRequest& r = evaluation.request();
                                  if (!FindMixture(r.data.source())) return "the data must be gmm-iso or gmm-aniso";
+                                 if (!evaluation.file().standardization.margin.empty()) return "the model has a margin";
                                  return r.samples < 2 ? "at least two samples are needed" : WhyNotOfRows(evaluation);
                                },
                                Measure};

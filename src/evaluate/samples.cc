@@ -129,6 +129,10 @@ void DrawGiven(const ModelFile& file, const SamplerOptions& options, Matrix cond
     Matrix states = FinalVisible(units, chains, options, pool);
     AddShift(file.model, states, pool);
     Matrix rows = WithoutConditions(file.model, states);
+    if (!file.standardization.margin.empty()) {  // what is shown becomes history, and 0 lies lower than it is shown
+      file.standardization.Invert(rows);
+      file.standardization.Apply(rows);
+    }
     for (Index r = 0; r < rows.rows() && file.history > 0; ++r) {
       const std::span<float> u = conditions.row(r);
       std::ranges::copy(u.subspan(visible), u.begin());

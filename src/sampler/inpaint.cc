@@ -116,7 +116,8 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
 }
 
 Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatrix data,
-                    MatrixView<const std::uint8_t> known, std::int64_t draws, std::uint64_t seed, ThreadPool& pool) {
+                    MatrixView<const std::uint8_t> known, std::int64_t draws, std::uint64_t seed, ThreadPool& pool,
+                    const std::function<void(MutableMatrix)>& shown) {
   if (draws < 1) throw ConfigError(fmt::format("inpaint: a mean over {} draws: allowed is 1 and more", draws));
   GivenChains chains(model, options, data, known, seed, pool);
   BasicMatrix<double> sums(data.rows(), data.cols());
@@ -131,6 +132,7 @@ Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatr
         for (Index i = gaussian; i < v.cols(); ++i) mean(r, i) = v(r, i);
       }
     }
+    if (shown) shown(mean);
     for (Index r = 0; r < mean.rows(); ++r) {
       for (Index i = 0; i < mean.cols(); ++i) {
         sums(r, i) += double{mean(r, i)};

@@ -320,6 +320,39 @@ TEST(Inpaint, TheMeanOverStepsIsThatOfTheLaw) {
   EXPECT_THROW(InpaintMean(model, Options(Method::kGibbs, 1), data, known, 0, 3, pool), ConfigError);
 }
 
+// Here what is below a unit's mean is shown as that.
+TEST(Inpaint, WhatIsExpectedIsOfWhatIsShown) {
+  const Model model = SmallModel();
+  const std::vector<double> p = HiddenGivenKnown(model, kFirstKnown);
+  std::vector<double> least(3);
+  for (int s = 0; s < kStates; ++s) {
+    for (const Index i : {1, 2})
+      least[static_cast<std::size_t>(i)] += p[static_cast<std::size_t>(s)] * MeanOf(model, s, i);
+  }
+  Matrix data(1, 3);
+  std::ranges::copy(kKnown, data.row(0).begin());
+  BasicMatrix<std::uint8_t> known(1, 3);
+  known(0, 0) = 1;
+  ThreadPool pool(1);
+  const auto show = [&](MutableMatrix v) {
+    for (const Index i : {1, 2}) v(0, i) = std::max(v(0, i), static_cast<float>(least[static_cast<std::size_t>(i)]));
+  };
+  const Imputed imputed = InpaintMean(model, Options(Method::kGibbs, 1), data, known, 20000, 3, pool, show);
+  for (const Index i : {1, 2}) {
+    const auto unit = static_cast<std::size_t>(i);
+    double mean = 0, second = 0;
+    for (int s = 0; s < kStates; ++s) {
+      const double m = std::max(MeanOf(model, s, i), least[unit]);
+      mean += p[static_cast<std::size_t>(s)] * m;
+      second += p[static_cast<std::size_t>(s)] * (m * m + double{model.variance()[unit]});
+    }
+    EXPECT_GT(mean - least[unit], 0.008) << "nothing to see";
+    EXPECT_NEAR(imputed.mean(0, i), mean, 0.003);
+    EXPECT_NEAR(imputed.deviation(0, i), std::sqrt(second - mean * mean), 0.003);
+  }
+  EXPECT_EQ(imputed.mean(0, 0), kKnown[0]);
+}
+
 TEST(Inpaint, OtherSamplersAreRefused) {
   SamplerOptions options = Options(Method::kGibbsLangevin, 1);
   options.adjust = Adjust::kConditional;

@@ -19,9 +19,11 @@ constexpr Index kLargestSide = 48;   // of images that are taken as they are
 constexpr Index kSide = 32;          // to which larger ones are brought
 constexpr Index kHeldOutRows = 100;  // of fewer rows none is held out
 constexpr double kBatch = 100;
-constexpr double kDigits = 784;  // pixels of those that the recipe is of
+constexpr double kDigits = 784;      // pixels of those that the recipe is of
 constexpr double kMuchBlack = 0.1;   // share of the values from which on black is to come out as black
-constexpr Index kLookedAt = 1000;    // rows
+constexpr double kNearBlack = 0.02;  // of the largest value: what is no black, and can hardly be told from it
+constexpr double kFewNear = 0.1;     // as many as there are black ones, at the most
+constexpr Index kLookedAt = 20;      // images of a folder: one in so many, and so many at the most
 
 // Images of a folder are brought to one size, which a model of minutes can hold.
 void ChooseSize(DataOptions& data, const ImageSizes& sizes, Reasons& reasons) {
@@ -44,19 +46,34 @@ void ChooseEpochs(Config& config, Index rows, double updates, Reasons& reasons) 
   reasons["train.epochs"] = fmt::format("{:.0f} updates", epochs * static_cast<double>(rows) / kBatch);
 }
 
-// Of the first rows; 0 where a value is below it.
-double ShareOfBlack(const Dataset& data) {
-  Matrix rows(std::min(kLookedAt, data.rows()), data.visible());
-  data.Read(0, rows);
-  const std::span<const float> values = rows.values();
-  if (std::ranges::any_of(values, [](float x) { return x < 0; })) return 0;
-  return static_cast<double>(std::ranges::count(values, 0.0f)) / static_cast<double>(values.size());
+// Whether much is exactly black and little nearly so: a margin parts the two.
+bool IsOnBlack(const Dataset& data) {
+  constexpr Index kBlock = 256;
+  Matrix block(std::min(kBlock, data.rows()), data.visible());
+  const auto count = [&](auto test) {
+    Index found = 0;
+    for (Index first = 0; first < data.rows(); first += kBlock) {
+      const MutableMatrix rows = block.view().Rows(0, std::min(kBlock, data.rows() - first));
+      data.Read(first, rows);
+      for (Index r = 0; r < rows.rows(); ++r) found += std::ranges::count_if(rows.row(r), test);
+    }
+    return static_cast<double>(found);
+  };
+  float largest = 0;
+  const double black = count([&](float x) {
+    largest = std::max(largest, x);
+    return x == 0;
+  });
+  const double all = static_cast<double>(data.rows()) * static_cast<double>(data.visible());
+  if (black < kMuchBlack * all || count([](float x) { return x < 0; }) > 0) return false;
+  const double bound = kNearBlack * double{largest};
+  return count([&](float x) { return x > 0 && double{x} <= bound; }) <= kFewNear * black;
 }
 
 // That of presets/mnist.toml, scaled to the size.
 void ChooseForImages(Config& config, const Dataset& data, Index rows, Reasons& reasons) {
   const Index visible = data.visible();
-  if (ShareOfBlack(data) >= kMuchBlack) {
+  if (config.data.standardize != Standardize::kNone && IsOnBlack(data)) {
     config.data.margin = 1;
     reasons["data.margin"] = "much is black: what comes near it is";
   }
@@ -141,13 +158,13 @@ ChosenSettings ChooseSettings(const DataOptions& data, ThreadPool& pool) {
   DataOptions probe = data;
   probe.gaps = Gaps::kSample;
   Index rows = 0;
-  if (folder) {  // of images, one is decoded
+  if (folder) {  // of images, few are decoded
     const ImageSizes sizes = MeasureImages(data.source);
     ChooseSize(config.data, sizes, reasons);
     rows = data.subset > 0 ? Index{data.subset} : sizes.count;
     probe.crop = config.data.crop;
     probe.resize = config.data.resize;
-    probe.subset = 1;
+    probe.subset = std::clamp<std::int64_t>(rows / kLookedAt, 1, kLookedAt);
   }
   const Dataset loaded = LoadDataset(probe, pool);
   if (!folder) rows = loaded.rows();

@@ -91,6 +91,17 @@ TEST_F(Choose, ImagesOfOneSizeStayAsTheyAre) {
 
 TEST_F(Choose, ImagesWithMuchBlackHaveAMargin) {
   EXPECT_EQ(Chosen({.source = "strokes", .subset = 20}).config.data.margin, 1);
+  EXPECT_EQ(Chosen({.source = "strokes", .standardize = Standardize::kNone, .subset = 20}).config.data.margin, 0);
+  // 300 images of 2 × 2 pixels: black, three greys; and with one in ten of the black pixels nearly so.
+  const auto images = [&](const char* name, std::string_view last) {
+    std::string text("\0\0\x08\x03\0\0\x01\x2c\0\0\0\x02\0\0\0\x02", 16);
+    for (int i = 0; i < 299; ++i) text += std::string("\0\x64\x96\xc8", 4);
+    return Chosen({.source = Put(name, text + std::string(last))}).config.data.margin;
+  };
+  EXPECT_EQ(images("black-idx3-ubyte", std::string_view("\0\0\0\xff", 4)), 1);
+  std::string nearly("\0\0\x08\x03\0\0\0\x02\0\0\0\x02\0\0\0\x02", 16);
+  nearly += std::string("\0\0\0\x01\0\0\xff\xff", 8);
+  EXPECT_EQ(Chosen({.source = Put("nearly-idx3-ubyte", nearly)}).config.data.margin, 0);
 }
 
 TEST_F(Choose, PhotosAreBroughtToOneSize) {

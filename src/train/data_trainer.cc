@@ -87,6 +87,13 @@ void DataTrainer::CheckInit(const ModelFile& init) const {
         "data.condition and data.history",
         data_.source(), data_.conditions(), data_.history(), init.model.conditions(), init.history));
   }
+  const bool has_margin = !init.standardization.margin.empty();
+  if (has_margin == statistics_.standardization.margin.empty()) {
+    throw DataError(fmt::format(
+        "{}: data.margin = {}, but the model to start from {}: in no other units would its law be the same: set {}",
+        data_.source(), config_.data.margin, has_margin ? "has a margin" : "has none",
+        has_margin ? "it to that of the model's training" : "data.margin=0"));
+  }
   data_.CheckNames(init.columns, init.condition_columns, "the model to start from");
   if (init.classes != statistics_.classes) {
     throw DataError(fmt::format(

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "grbm/core/error.h"
 #include "grbm/data/standardize.h"
 #include "support/errors.h"
 #include "support/models.h"
@@ -13,6 +16,7 @@ namespace grbm {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 Config SmallConfig() {
   Config config;
@@ -31,6 +35,26 @@ Dataset SmallData() {
   Matrix rows = testing::RandomVisible(30, 3, 8);
   for (float& x : rows.values()) x = 5 * x + 2;
   return {std::move(rows), {}, "memory"};
+}
+
+TEST(DataTrainer, AModelToStartFromHasAMarginIfTheDataHave) {
+  Config config = SmallConfig();
+  Matrix rows = SmallData().ReadAll();
+  for (float& x : rows.values()) x = std::max(0.0f, x);
+  const Dataset data(std::move(rows), {}, "memory");
+  ThreadPool pool(1);
+  const auto trained = [&](double margin, const std::optional<ModelFile>& init) {
+    config.data.margin = margin;
+    return DataTrainer(config, data, 9, pool, {}, {}, init).File();
+  };
+  const ModelFile without = trained(0, {});
+  const ModelFile with = trained(0.5, {});
+  EXPECT_NO_THROW(trained(0, without));
+  EXPECT_NO_THROW(trained(0.5, with));
+  EXPECT_THAT([&] { trained(0.5, without); },
+              ThrowsMessage<DataError>("memory: data.margin = 0.5, but the model to start from has none: in no other "
+                                       "units would its law be the same: set data.margin=0"));
+  EXPECT_THAT([&] { trained(0, with); }, ThrowsMessage<DataError>(HasSubstr("has a margin")));
 }
 
 TEST(DataTrainer, IsATrainerOfStandardisedBatches) {

@@ -8,8 +8,8 @@
 
 namespace grbm {
 
-// model = (data - mean) / deviation, unit by unit. Empty vectors: the identity. With a margin zeros first move down by it, and
-// what lies in between is brought back to 0: the map from the model is not one to one.                    [math.md (85)]
+// model = (data - mean) / deviation, unit by unit. Empty vectors: the identity. With a margin, which only units have whose
+// data are never below 0, zeros first move down by it, and all that is not above 0 is brought back to 0.  [math.md (85)]
 struct Standardization {
   std::vector<float> mean;
   std::vector<float> deviation;
@@ -19,6 +19,8 @@ struct Standardization {
   // In place; values: rows × visible.
   void Apply(MutableMatrix values) const;
   void Invert(MutableMatrix values) const;
+  // In place, in the model's units: what is shown as 0 becomes what a plain 0, without margin, would be.
+  void Shown(MutableMatrix values) const;
 
   bool operator==(const Standardization&) const = default;
 };
