@@ -16,6 +16,7 @@
 #include "grbm/data/dataset.h"
 #include "grbm/data/image_shape.h"
 #include "grbm/model/model.h"
+#include "grbm/store/model_file.h"
 
 namespace grbm::python {
 
@@ -60,6 +61,13 @@ py::tuple ParametersTuple(const Parameters& parameters);
 Parameters ParametersFrom(const py::tuple& arrays);
 // A read-only array that refers to memory of `owner`.
 py::array_t<float> Borrow(std::span<const float> values, std::vector<Index> shape, const py::handle& owner);
+// A property of a model: a vector of one of its standardisations, read-only.
+inline auto VectorOf(Standardization ModelFile::*standardization, std::vector<float> Standardization::*member) {
+  return [=](const py::object& self) {
+    const std::vector<float>& values = self.cast<const ModelFile&>().*standardization.*member;
+    return Borrow(values, {std::ssize(values)}, self);
+  };
+}
 
 // (height, width, channels) or (height, width) of grey images; none: rows are not images.
 ImageShape ShapeOf(const ShapeTuple& shape);

@@ -135,22 +135,16 @@ Matrix ConditionsOf(const ModelFile& file, const py::object& given, Index rows) 
 }
 
 void BindGiven(ModelClass& model) {
-  const auto vector = [](const std::vector<float> Standardization::*member) {
-    return [member](const py::object& self) {
-      const std::vector<float>& values = self.cast<const ModelFile&>().conditions.*member;
-      return Borrow(values, {std::ssize(values)}, self);
-    };
-  };
   model.def_readonly("classes", &ModelFile::classes, "Names of the classes that are units of the model; mostly none.")
       .def_property_readonly(
           "conditions", [](const ModelFile& f) { return f.model.conditions(); },
           "How many values are given with a row.")
       .def_readonly("history", &ModelFile::history, "How many rows before a row are its conditions; 0: none.")
-      .def_property_readonly("condition_mean", vector(&Standardization::mean),
+      .def_property_readonly("condition_mean", VectorOf(&ModelFile::conditions, &Standardization::mean),
                              "The conditions' value that is 0 in the model's units.")
-      .def_property_readonly("condition_deviation", vector(&Standardization::deviation),
+      .def_property_readonly("condition_deviation", VectorOf(&ModelFile::conditions, &Standardization::deviation),
                              "How many of the conditions' units are 1.")
-      .def_property_readonly("condition_margin", vector(&Standardization::margin),
+      .def_property_readonly("condition_margin", VectorOf(&ModelFile::conditions, &Standardization::margin),
                              "How far below 0 the conditions' zeros lie; empty: where they are.")
       .def(
           "class_log_probabilities",

@@ -164,26 +164,12 @@ void BindParameters(ModelClass& model) {
           "variance_floor", [](const ModelFile& f) { return f.model.variance_floor(); },
           "Variances are kept at or above this.")
       .def_property_readonly(
-          "mean",
-          [](const py::object& self) {
-            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.mean;
-            return Borrow(values, {std::ssize(values)}, self);
-          },
+          "mean", VectorOf(&ModelFile::standardization, &Standardization::mean),
           "Of the standardisation: the data's value that is 0 in the model's units; empty: as they are.")
-      .def_property_readonly(
-          "deviation",
-          [](const py::object& self) {
-            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.deviation;
-            return Borrow(values, {std::ssize(values)}, self);
-          },
-          "Of the standardisation: how many of the data's units are 1; empty: as they are.")
-      .def_property_readonly(
-          "margin",
-          [](const py::object& self) {
-            const std::vector<float>& values = self.cast<const ModelFile&>().standardization.margin;
-            return Borrow(values, {std::ssize(values)}, self);
-          },
-          "Of the standardisation: how far below 0 the data's zeros lie; empty: where they are.")
+      .def_property_readonly("deviation", VectorOf(&ModelFile::standardization, &Standardization::deviation),
+                             "Of the standardisation: how many of the data's units are 1; empty: as they are.")
+      .def_property_readonly("margin", VectorOf(&ModelFile::standardization, &Standardization::margin),
+                             "Of the standardisation: how far below 0 the data's zeros lie; empty: where they are.")
       .def_property_readonly(
           "image_shape", [](const ModelFile& f) { return ShapeTupleOf(f.image_shape); },
           "Height, width and channels; None where rows are not images.")

@@ -155,15 +155,18 @@ TEST(Likelihood, ThePartsOfAllUnitsExceedTheWholeByADivergence) {
   EXPECT_NEAR(result.degenerate_nats - divergence, result.nats.value, 1e-5);
 }
 
-// 8-bit values under a model that is uniform over a unit step: a wide Gaussian has density ≈ its value at the middle.
-TEST(Likelihood, DequantisedValuesLieInTheirStep) {
+// Of 20,000 zeros under a standard normal law of the model's units.
+DataLikelihood DequantisedZeros(const Standardization& standardization) {
   Parameters p(1, 1);
   p.log_var[0] = 0;
   const Model model(std::move(p));
   ThreadPool pool(1);
-  Matrix data(20000, 1);
-  const DataLikelihood result =
-      MeanLogLikelihood({model}, {}, data, 0.5 * std::log(2 * M_PI) + std::log(2), true, 1, pool);
+  return MeanLogLikelihood({model}, standardization, Matrix(20000, 1), 0.5 * std::log(2 * M_PI) + std::log(2), true, 1,
+                           pool);
+}
+
+TEST(Likelihood, DequantisedValuesLieInTheirStep) {
+  const DataLikelihood result = DequantisedZeros({});
   // E[-u²/2], u uniform on (0, 1), is -1/6; 5 standard errors.
   EXPECT_NEAR(result.nats.value, -0.5 * std::log(2 * M_PI) - 1.0 / 6, 5 * result.nats.error);
   EXPECT_NEAR(result.nats.error, std::sqrt(1.0 / 20 - 1.0 / 36) / std::sqrt(20000.0), 2e-4);
@@ -171,13 +174,7 @@ TEST(Likelihood, DequantisedValuesLieInTheirStep) {
 
 // Black lies 3 below 0, and so does its step; the deviation of 2 makes the step half as wide in the model's units.
 TEST(Likelihood, DequantisedBlackLiesBelowByTheMargin) {
-  Parameters p(1, 1);
-  p.log_var[0] = 0;
-  const Model model(std::move(p));
-  ThreadPool pool(1);
-  Matrix data(20000, 1);
-  const DataLikelihood result =
-      MeanLogLikelihood({model}, {{0}, {2}, {3}}, data, 0.5 * std::log(2 * M_PI) + std::log(2), true, 1, pool);
+  const DataLikelihood result = DequantisedZeros({{0}, {2}, {3}});
   // E[-((u - 3)/2)²/2] = -(1/3 - 3 + 9)/8.
   EXPECT_NEAR(result.nats.value, -0.5 * std::log(2 * M_PI) - std::log(2) - 19.0 / 24, 5 * result.nats.error);
 }
