@@ -29,7 +29,7 @@ class Help(ProgramTest):
 
     def test_presets_are_listed_printed_and_parsed(self):
         names = list(json.loads(self.succeed("presets", "--json").stdout))
-        for name in ["gmm-iso", "gmm-aniso", "digits", "digits-3", "mnist", "mnist-30", "mnist-labels", "fashion", "small-mnist", "small-fashion", "faces32", "paper-gmm-iso",
+        for name in ["gmm-iso", "gmm-aniso", "digits", "digits-3", "digits-30", "mnist", "mnist-30", "mnist-labels", "fashion", "small-mnist", "small-fashion", "faces32", "paper-gmm-iso",
                      "paper-gmm-iso-repaired", "paper-gmm-aniso", "paper-gmm-aniso-repaired", "paper-mnist", "paper-fashion", "paper-celeba32", "paper-celeba2k64"]:
             self.assertIn(name, names)
         text = self.succeed("presets", "paper-mnist").stdout
