@@ -94,6 +94,24 @@ DataStatistics StatisticsFrom(const py::tuple& t) {
           t[6].cast<std::vector<std::string>>()};
 }
 
+// Zeros that lie lower by a margin leave no place for values below 0.                                 [math.md (85)]
+void CheckMargin(const std::vector<float>& margin, const Dataset& data) {
+  if (margin.empty()) return;
+  Matrix row(1, data.visible());
+  for (Index r = 0; r < data.rows(); ++r) {
+    data.Read(r, row);
+    for (std::size_t i = 0; i < margin.size(); ++i) {
+      const float value = row.values()[i];
+      if (margin[i] > 0 && value < 0) {
+        throw DataError(
+            fmt::format("{}: row {}, column {} (counted from 0): {} is below 0, but zeros of the rows before lie lower "
+                        "by a margin: allowed is 0 and above; fit anew with margin=0",
+                        data.source(), r, i, value));
+      }
+    }
+  }
+}
+
 void CheckStatistics(const DataStatistics& s, const Dataset& data) {
   const Index visible = data.visible();
   CheckStandardization(s.standardization, visible, "statistics");
@@ -102,6 +120,7 @@ void CheckStatistics(const DataStatistics& s, const Dataset& data) {
   if (!has(s.units.mean) || !has(s.units.deviation)) {
     throw DataError(fmt::format("statistics: expected is one number for each of {} columns", visible));
   }
+  CheckMargin(s.standardization.margin, data);
 }
 
 // Training in memory, update by update.

@@ -52,6 +52,11 @@ def test_zeros_may_lie_below_by_a_margin(tmp_path):
     X[0, 0] = -1
     with pytest.raises(grbm.DataError, match="least is 0"):
         rbm.fit(X)
+    rbm = grbm.GaussianBernoulliRBM(4, "gibbs", steps=3, margin=0.5, random_state=1).partial_fit(np.abs(X) - np.abs(X).min())
+    before = rbm.model_
+    with pytest.raises(grbm.DataError, match="row 0, column 0 .counted from 0.: -1 is below 0.*margin=0"):
+        rbm.partial_fit(X)
+    assert rbm.model_ == before and np.all(rbm.partial_fit(np.maximum(X, 0)).sample(50) >= 0)
 
 
 def test_chains_are_read_as_they_are(tmp_path):
