@@ -72,7 +72,7 @@ class GRBMClassifier(ClassifierMixin, Machine):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> GRBMClassifier:
         """Goes on training with one pass over rows, at the learning rate as it is set. The first call must name all classes; the
-        standardisation is that of its rows.
+        standardisation is that of its rows. With a margin, values below 0 are refused where their zeros lie lower.
 
         >>> classifier = grbm.GRBMClassifier(n_hidden=4, random_state=1).partial_fit([[0.0], [0.1]], [0, 0], classes=[0, 1])
         >>> classifier.partial_fit([[1.0], [1.1]], [1, 1]).n_updates_

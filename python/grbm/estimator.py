@@ -56,7 +56,7 @@ class GaussianBernoulliRBM(Machine):
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianBernoulliRBM:
         """Goes on training with one pass over rows, in batches of at most batch_size, at the learning rate as it is set: without
         a schedule, since nobody knows how many more will come. The standardisation is that of the first rows. What they lack is drawn
-        from noise (gap_start).
+        from noise (gap_start). With a margin, values below 0 are refused where zeros of the first rows lie lower.
 
         >>> rbm = grbm.GaussianBernoulliRBM(n_hidden=4, batch_size=10, random_state=1)
         >>> for chunk in np.random.default_rng(0).normal(size=(3, 50, 2)):

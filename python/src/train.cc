@@ -94,11 +94,12 @@ DataStatistics StatisticsFrom(const py::tuple& t) {
           t[6].cast<std::vector<std::string>>()};
 }
 
-// Zeros that lie lower by a margin leave no place for values below 0.                                 [math.md (85)]
+// Zeros that lie lower by a margin leave no place for values below 0, in rows that count.              [math.md (85)]
 void CheckMargin(const std::vector<float>& margin, const Dataset& data) {
   if (margin.empty()) return;
   Matrix row(1, data.visible());
   for (Index r = 0; r < data.rows(); ++r) {
+    if (!data.weights().empty() && data.weights()[static_cast<std::size_t>(r)] == 0) continue;
     data.Read(r, row);
     for (std::size_t i = 0; i < margin.size(); ++i) {
       const float value = row.values()[i];
@@ -120,7 +121,6 @@ void CheckStatistics(const DataStatistics& s, const Dataset& data) {
   if (!has(s.units.mean) || !has(s.units.deviation)) {
     throw DataError(fmt::format("statistics: expected is one number for each of {} columns", visible));
   }
-  CheckMargin(s.standardization.margin, data);
 }
 
 // Training in memory, update by update.
@@ -146,6 +146,7 @@ class PythonTrainer {
       throw ConfigError("train: stop_after: of runs in a folder, by the program; here, end training by a callback");
     }
     const GilReleased released;
+    if (statistics) CheckMargin(statistics->standardization.margin, data);
     if (!statistics && config.model.labels && !classes.empty()) {
       Config values = config;  // of the classes, more are known than the data have
       values.model.labels = false;

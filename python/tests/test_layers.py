@@ -57,6 +57,7 @@ def test_zeros_may_lie_below_by_a_margin(tmp_path):
     with pytest.raises(grbm.DataError, match="row 0, column 0 .counted from 0.: -1 is below 0.*margin=0"):
         rbm.partial_fit(X)
     assert rbm.model_ == before and np.all(rbm.partial_fit(np.maximum(X, 0)).sample(50) >= 0)
+    rbm.partial_fit(X, sample_weight=np.arange(200))  # the first row counts for nothing
 
 
 def test_chains_are_read_as_they_are(tmp_path):
