@@ -139,6 +139,10 @@ int RunTrials(Arguments a, const Common& common) {
     ThreadPool pool(1);
     plan = PlanSearch(search, a.out, pool);
   }
+  if (const auto trials = std::ssize(plan.trials); first_rank && trials < search.options.trials && !common.quiet) {
+    Tell("grbm: {}: {} trials of {} that are asked for: the lists have no more\n", a.file, trials,
+         search.options.trials);
+  }
   if (a.dry_run) return first_rank ? DryRun(search, plan, common) : 0;
   if (const std::int64_t cores = ThreadsOfRank(); cores > 0 && search.options.at_once == 0) {
     search.options.at_once = std::max<std::int64_t>(1, cores / search.options.threads);
@@ -166,13 +170,14 @@ int RunTrials(Arguments a, const Common& common) {
   }
   const std::size_t best = RankTrials(*states, search.options)[0];
   Results results = {{"page", page}};
-  if ((*states)[best].trained()) {
-    const SeedScores scores = SummarizeSeeds((*states)[best], search.options.rank_by, GreatestIsBest(search.options));
+  const SeedScores scores = SummarizeSeeds((*states)[best], search.options.rank_by, GreatestIsBest(search.options));
+  if ((*states)[best].trained() && !std::isnan(scores.mean)) {
     results.emplace_back("best", TrialName(search, plan.trials[best]));
     results.emplace_back(search.options.rank_by, scores.text);
     results.emplace_back("run", plan.trials[best].folders[0]);
   } else {
-    results.emplace_back("best", std::string("no trial was trained"));
+    results.emplace_back("best", (*states)[best].trained() ? fmt::format("no trial has {}", search.options.rank_by)
+                                                           : std::string("no trial was trained"));
   }
   PrintResults(common, results);
   return 0;

@@ -48,6 +48,8 @@ void WriteResultFile(const std::string& path, const CellResult& result) {
   object["cpu_target"] = result.cpu_target;
   object["version"] = result.version;
   if (!result.judged_with.empty()) object["judged_with"] = result.judged_with;
+  if (!result.model.empty()) object["model"] = result.model;
+  if (!result.data.empty()) object["data"] = result.data;
   object["metrics"] = json::object();
   for (const auto& [metric, scores] : result.metrics) {
     json& entry = object["metrics"][metric];
@@ -69,6 +71,8 @@ std::optional<CellResult> ReadResultFile(const std::string& path) {
     result.cpu_target = object.at("cpu_target");
     result.version = object.at("version");
     result.judged_with = object.value("judged_with", "");
+    result.model = object.value("model", "");
+    result.data = object.value("data", "");
     for (const auto& [metric, scores] : object.at("metrics").items()) {
       for (const auto& [name, score] : scores.items()) result.metrics[metric].push_back(ParseScore(name, score));
     }

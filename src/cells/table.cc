@@ -20,7 +20,11 @@ std::string CsvField(const std::string& text) {
 
 std::string MarkdownRow(const std::vector<std::string>& cells) {
   std::string line = "|";
-  for (const std::string& cell : cells) line += fmt::format(" {} |", cell);
+  for (const std::string& cell : cells) {
+    line += ' ';
+    for (const char c : cell) line += c == '|' ? std::string("\\|") : std::string(1, c);
+    line += " |";
+  }
   return line + "\n";
 }
 

@@ -151,17 +151,26 @@ class SearchPage {
     const Trial& best = plan_.trials[order_[0]];
     const TrialState& state = states_[order_[0]];
     if (!state.trained()) return "No trial was trained.\n\n";
-    std::string text = fmt::format("## The best\n\n**{}**: {} {}.", TrialName(search_, best), options().rank_by,
-                                   SummarizeSeeds(state, options().rank_by, greatest_).text);
+    const SeedScores scores = SummarizeSeeds(state, options().rank_by, greatest_);
+    if (std::isnan(scores.mean)) return fmt::format("No trial has {}.\n\n", options().rank_by);
+    std::string text =
+        fmt::format("## The best\n\n**{}**: {} {}.", TrialName(search_, best), options().rank_by, scores.text);
     if (options().minutes > 0) {
-      text += fmt::format(" It was stopped after {} of {} updates; to train it on, add `--resume` and its folder.",
-                          state.results[0]->updates, best.updates);
+      text += fmt::format(
+          " It was stopped after {} of {} updates; to train it on, copy its folder, and give the copy to --resume.",
+          state.results[0]->updates, best.updates);
     }
     const std::string fresh = "best";
     text += fmt::format("\n\n```sh\n{}\n", TrainCommand(best.cell, static_cast<std::uint64_t>(options().seed), fresh));
-    text += fmt::format("grbm evaluate {} --data {} --metrics {} --samples {} --rows {} --seed {}\n```\n\n",
-                        ModelPath(fresh), ShellWord(best.config.data.source), options().metrics, options().samples,
-                        options().rows, options().seed);
+    text += fmt::format("grbm evaluate {} --data {} --metrics {} --samples {} --rows {} --seed {}", ModelPath(fresh),
+                        ShellWord(best.config.data.source), options().metrics, options().samples, options().rows,
+                        options().seed);
+    const SearchOptions defaults;
+    if (options().chains != defaults.chains) text += fmt::format(" --chains {}", options().chains);
+    if (options().temperatures != defaults.temperatures)
+      text += fmt::format(" --temperatures {}", options().temperatures);
+    if (options().tap != defaults.tap) text += fmt::format(" --tap {}", options().tap);
+    text += "\n```\n\n";
     return text;
   }
 
@@ -283,7 +292,7 @@ class SearchPage {
         one.results = {result};
         const double y = SummarizeSeeds(one, name, greatest_).mean;
         const double place = places.empty() ? (result ? result->seconds : 0) : places[k];
-        if (!std::isfinite(y)) continue;
+        if (!(std::abs(y) < double{std::numeric_limits<float>::max()})) continue;  // NaN, too
         points.emplace_back(place, y);
         log = log && y > 0;
         low = std::min(low, y);

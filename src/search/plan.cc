@@ -7,6 +7,7 @@
 
 #include "core/hash.h"
 #include "grbm/core/random.h"
+#include "grbm/data/fingerprint.h"
 #include "grbm/data/options.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/train/run.h"
@@ -17,7 +18,15 @@ namespace grbm {
 namespace {
 
 // Every combination; the last setting changes fastest.
-std::vector<std::vector<std::string>> Grid(const std::vector<Variation>& vary) {
+std::vector<std::vector<std::string>> Grid(const Search& search) {
+  const std::vector<Variation>& vary = search.vary;
+  double count = 1;
+  for (const Variation& variation : vary) count *= static_cast<double>(variation.values.size());
+  if (count > static_cast<double>(SearchOptions::kMostTrials)) {
+    throw ConfigError(
+        fmt::format("{}: a grid of {:.3g} trials: allowed are at most {}: shorter lists, or method = \"random\"",
+                    search.source, count, SearchOptions::kMostTrials));
+  }
   std::vector<std::vector<std::string>> all = {{}};
   for (const Variation& variation : vary) {
     std::vector<std::vector<std::string>> longer;
@@ -70,7 +79,7 @@ std::vector<std::string> Draw(const Search& search, std::uint64_t number) {
 }
 
 std::vector<std::vector<std::string>> Choices(const Search& search) {
-  if (search.options.method == SearchMethod::kGrid) return Grid(search.vary);
+  if (search.options.method == SearchMethod::kGrid) return Grid(search);
   // Lists may have fewer combinations than trials are asked for.
   const auto wanted = static_cast<std::uint64_t>(search.options.trials);
   std::vector<std::vector<std::string>> choices;
@@ -117,22 +126,29 @@ std::string BudgetText(const std::vector<SearchRung>& rungs) {
   return text;
 }
 
-// How many rows the data of each trial have.
-class RowCounts {
+// The data of each trial: how many rows, and which.
+class TrialData {
  public:
-  explicit RowCounts(ThreadPool& pool) : pool_(pool) {}
+  struct Facts {
+    std::uint64_t rows;
+    std::string digest;
+  };
 
-  std::uint64_t Count(const DataOptions& options) {
-    for (const auto& [known, rows] : counts_) {
-      if (known == options) return rows;
+  explicit TrialData(ThreadPool& pool) : pool_(pool) {}
+
+  Facts Find(const DataOptions& options) {
+    for (const auto& [known, facts] : facts_) {
+      if (known == options) return facts;
     }
-    counts_.emplace_back(options, static_cast<std::uint64_t>(LoadDataset(options, pool_).rows()));
-    return counts_.back().second;
+    const Dataset data = LoadDataset(options, pool_);
+    facts_.emplace_back(options,
+                        Facts{static_cast<std::uint64_t>(data.rows()), fmt::format("{:016x}", Fingerprint(data))});
+    return facts_.back().second;
   }
 
  private:
   ThreadPool& pool_;
-  std::vector<std::pair<DataOptions, std::uint64_t>> counts_;
+  std::vector<std::pair<DataOptions, Facts>> facts_;
 };
 
 bool IsFinished(const SearchPlan& plan, const std::string& folder) {
@@ -164,7 +180,7 @@ std::string TrialName(const Search& search, const Trial& trial) {
 SearchPlan PlanSearch(const Search& search, const std::string& out, ThreadPool& pool) {
   const SearchOptions& options = search.options;
   SearchPlan plan{out, {}, {}};
-  RowCounts rows(pool);
+  TrialData data(pool);
   std::set<std::vector<std::string>> known;
   for (const std::vector<std::string>& values : Choices(search)) {
     Trial trial{values, {options.preset, search.settings, SplitList(options.metrics)}, {}};
@@ -172,13 +188,14 @@ SearchPlan PlanSearch(const Search& search, const std::string& out, ThreadPool& 
       trial.cell.settings.push_back(search.vary[v].name + "=" + values[v]);
     }
     trial.config = CellConfig(trial.cell);
-    const std::uint64_t count = rows.Count(trial.config.data);
+    const auto [rows, digest] = data.Find(trial.config.data);
+    trial.data = digest;
     if (options.updates > 0) {
-      const double epochs = EpochsOf(trial.config.train, static_cast<std::uint64_t>(options.updates), count);
+      const double epochs = EpochsOf(trial.config.train, static_cast<std::uint64_t>(options.updates), rows);
       trial.cell.settings.push_back(fmt::format("train.epochs={}", epochs));
       trial.config = CellConfig(trial.cell);
     }
-    trial.updates = TotalUpdates(trial.config.train, count);
+    trial.updates = TotalUpdates(trial.config.train, rows);
     if (known.insert(Differences(trial.config, Config())).second) plan.trials.push_back(trial);
   }
   plan.rungs = Rungs(options, plan.trials.size());

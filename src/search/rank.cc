@@ -28,9 +28,8 @@ constexpr std::pair<std::string_view, std::string_view> kMainScores[] = {{"quick
 // Scores that are better the greater they are: log-likelihoods, shares of what is covered, effective draws.
 bool IsGain(const std::string& score) {
   const auto starts = [&](std::string_view word) { return score.starts_with(word); };
-  return starts("nats_") || starts("precision") || starts("recall") || starts("coverage") || starts("sure") || starts("rarest") ||
-         score == "acceptance" ||
-         score.ends_with("_ess");
+  return starts("nats_") || starts("precision") || starts("recall") || starts("coverage") || starts("sure") ||
+         starts("rarest") || score == "acceptance" || score.ends_with("_ess");
 }
 
 // The worse end of an interval where there is no estimate.
@@ -62,11 +61,21 @@ std::string TrialState::Outcome() const {
   for (const auto& result : results) {
     if (!result) return "not run yet";
     if (result->trained()) continue;
-    if (diverged++ == 0) update = result->updates + 1;
+    update = diverged++ == 0 ? result->updates + 1 : std::min(update, result->updates + 1);
+  }
+  for (const auto& result : results) {
+    if (diverged > 0) break;
+    for (const auto& [metric, scores] : result->metrics) {
+      if (!scores.empty() && scores[0].name == "failed") {
+        return fmt::format("trained; {} failed: {}", metric, scores[0].note);
+      }
+    }
   }
   if (diverged == 0) return "trained";
   const std::string text = fmt::format("diverged at update {}", update);
-  return results.size() == 1 ? text : fmt::format("{} of {} seeds {}", diverged, results.size(), text);
+  if (results.size() == 1) return text;
+  return fmt::format("{} of {} seeds diverged, {}at update {}", diverged, results.size(),
+                     diverged > 1 ? "the first " : "", update);
 }
 
 SeedScores SummarizeSeeds(const TrialState& state, const std::string& name, bool greatest) {
@@ -84,6 +93,7 @@ SeedScores SummarizeSeeds(const TrialState& state, const std::string& name, bool
     all.low = std::fmin(all.low, value);
     all.high = std::fmax(all.high, value);
   }
+  all.whole = count == static_cast<int>(state.results.size());
   if (count == 0) return all;
   all.mean = sum / count;
   all.text = state.results.size() == 1 ? ScoreText(*last)
@@ -98,16 +108,17 @@ bool GreatestIsBest(const SearchOptions& options) {
 
 std::vector<std::size_t> RankTrials(const std::vector<TrialState>& states, const SearchOptions& options) {
   const bool greatest = GreatestIsBest(options);
-  using Key = std::tuple<bool, std::size_t, double, std::size_t>;
+  using Key = std::tuple<bool, std::size_t, bool, double, std::size_t>;
   std::vector<Key> keys;
   for (std::size_t k = 0; k < states.size(); ++k) {
-    const double mean = SummarizeSeeds(states[k], options.rank_by, greatest).mean;
-    const double loss = std::isnan(mean) ? HUGE_VAL : greatest ? -mean : mean;
-    keys.emplace_back(!states[k].trained(), std::numeric_limits<std::size_t>::max() - states[k].rung, loss, k);
+    const SeedScores scores = SummarizeSeeds(states[k], options.rank_by, greatest);
+    const double loss = std::isnan(scores.mean) ? HUGE_VAL : greatest ? -scores.mean : scores.mean;
+    keys.emplace_back(!states[k].trained(), std::numeric_limits<std::size_t>::max() - states[k].rung, !scores.whole,
+                      loss, k);
   }
   std::ranges::sort(keys);
   std::vector<std::size_t> order;
-  for (const Key& key : keys) order.push_back(std::get<3>(key));
+  for (const Key& key : keys) order.push_back(std::get<4>(key));
   return order;
 }
 

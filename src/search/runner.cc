@@ -12,6 +12,7 @@
 
 #include "cells/run_cell.h"
 #include "core/folder_lock.h"
+#include "core/hash.h"
 #include "grbm/core/error.h"
 #include "grbm/core/file.h"
 #include "grbm/data/fetch.h"
@@ -60,20 +61,28 @@ std::string JudgedWith(const SearchOptions& o) {
                      o.temperatures, o.tap);
 }
 
-// Throws ConfigError where these scores of one metric lack one that the search names.
-void CheckNames(const Search& search, const std::string& metric, const std::vector<Score>& scores) {
+// Which score that the search names is not among these of one metric; empty: none.
+std::string MissingName(const Search& search, const std::string& metric, const std::vector<Score>& scores) {
   std::vector<std::string_view> known;
   for (const Score& score : scores) known.push_back(score.name);
-  if (known.empty() || known[0] == "failed") return;
-  const auto check = [&](const char* key, const std::string& name) {
+  if (known.empty() || known[0] == "failed") return "";
+  const auto missing = [&](const char* key, const std::string& name) -> std::string {
     const ScoreParts parts = SplitScore(name);
-    if (parts.metric != metric || std::ranges::find(known, parts.score) != known.end()) return;
+    if (parts.metric != metric || std::ranges::find(known, parts.score) != known.end()) return "";
     const std::string hint = DidYouMean(parts.score, known);
-    throw ConfigError(fmt::format("{}: {}: {} has no score '{}' here{}", search.source, key, metric, parts.score,
-                                  hint.empty() ? fmt::format(": known are {}", fmt::join(known, ", ")) : hint));
+    return fmt::format("{}: {} has no score '{}' here{}", key, metric, parts.score,
+                       hint.empty() ? fmt::format(": known are {}", fmt::join(known, ", ")) : hint);
   };
-  check("rank_by", search.options.rank_by);
-  for (const std::string& name : SplitList(search.options.show)) check("show", name);
+  std::string text = missing("rank_by", search.options.rank_by);
+  for (const std::string& name : SplitList(search.options.show)) {
+    if (text.empty()) text = missing("show", name);
+  }
+  return text;
+}
+
+void CheckNames(const Search& search, const std::string& metric, const std::vector<Score>& scores) {
+  const std::string missing = MissingName(search, metric, scores);
+  if (!missing.empty()) throw ConfigError(fmt::format("{}: {}", search.source, missing));
 }
 
 // Before hours of training, not after them: a few samples of an untrained model are judged, to see that the scores can be
@@ -88,9 +97,11 @@ void CheckMetrics(const Search& search, const Trial& trial, const std::string& i
   const Config& config = trial.config;
   const Dataset data = LoadDataset(config.data, pool);
   ModelFile file{Model::Initial(data.visible(), config.model.hidden, 1, config.model.initial_variance,
-                                config.model.variance_floor),
+                                config.model.variance_floor, 0, data.conditions()),
                  config.sampler, config.generate,
                  ComputeStandardization(data, config.data.standardize, config.data.margin), data.shape()};
+  file.conditions = ConditionStandardization(data, config.data.standardize, file.standardization);
+  file.history = data.history();
   Evaluation evaluation(MakeRequest(options, config, inception, std::move(file), pool), pool);
   for (const std::string& name : trial.cell.metrics) {
     const auto metric = std::ranges::find(Metrics(), name, &Metric::name);
@@ -211,10 +222,21 @@ class Runner {
     TrialState& state = states_[news.task.trial];
     state.refused = news.refused;
     state.results[news.task.seed] = news.result;
-    if (news.result) {
-      for (const auto& [metric, scores] : news.result->metrics) CheckNames(search_, metric, scores);
-    }
+    if (news.result) CheckScores(trial, *news.result);
     observer_.OnResult(trial, news.task.seed, state);
+  }
+
+  // A name that no metric has is an error, at the first result that could have it. Later ones may lack what the first has: a
+  // likelihood that is exact has no bounds.
+  void CheckScores(const Trial& trial, const CellResult& result) {
+    for (const auto& [metric, scores] : result.metrics) {
+      if (!names_checked_) {
+        CheckNames(search_, metric, scores);
+      } else if (const std::string missing = MissingName(search_, metric, scores); !missing.empty()) {
+        observer_.OnWarning(fmt::format("{}: {}", TrialName(search_, trial), missing));
+      }
+    }
+    names_checked_ = names_checked_ || result.trained();
   }
 
   void Post(News news) {
@@ -286,22 +308,39 @@ class Runner {
     const Trial& trial = plan_.trials[task.trial];
     const std::string& folder = trial.folders[task.seed];
     const std::string path = RungResultPath(plan_, folder, rung_);
-    std::optional<CellResult> result = ReadResultFile(path);
+    const auto read = [&] {
+      std::optional<CellResult> found = ReadResultFile(path);
+      if (found && !found->data.empty() && found->data != trial.data) {
+        throw DataError(
+            fmt::format("{}: the data are no longer those of the run in {}: put them back, or give another --out",
+                        trial.config.data.source, folder));
+      }
+      return found;
+    };
+    std::optional<CellResult> result = read();
     if (result && (!result->trained() || Missing(trial, *result).empty())) return News{task, std::move(result), {}, {}};
     MakeFolder(folder);
     FolderLock lock(folder + "/lock");
     if (!wait && !lock.Try()) return std::nullopt;
     if (wait && !lock.Wait([&] { return stop_.load(); })) throw Stopped{};
-    result = ReadResultFile(path);
+    result = read();
     if (!result) {
       try {
         result = Train(task, pool);
       } catch (const ConfigError& error) {  // of settings that contradict each other: a row of the table
         return News{task, {}, error.what(), {}};
+      } catch (const std::bad_alloc&) {
+        return News{task, {}, "it needs more memory than there is", {}};
       }
       Keep(*result, folder);
     }
-    if (result->trained() && Judge(task, *result, pool)) Keep(*result, folder);
+    try {
+      if (result->trained() && Judge(task, *result, pool)) Keep(*result, folder);
+    } catch (const NumericError& error) {  // finite to the last update, and too far out to be judged
+      result->outcome = "diverged";
+      result->message = error.what();
+      Keep(*result, folder);
+    }
     return News{task, std::move(result), {}, {}};
   }
 
@@ -315,12 +354,26 @@ class Runner {
     Watch watch(*this, task);
     std::optional<CellResult> result = TrainCell(run, pool, watch);
     if (!result) throw Stopped{};
+    if (rung.updates > 0 && result->trained() && result->updates > rung.updates) {
+      throw DataError(
+          fmt::format("{}: {} is lost, and the run has gone on to update {}: remove the folder {}, and it starts anew",
+                      search_.source, RungResultPath(plan_, folder, rung_), result->updates, folder));
+    }
     // The run goes on from here, but may be judged by other scores later.
     if (const std::string kept = RungModelPath(plan_, folder, rung_); result->trained() && kept != ModelPath(folder)) {
       MakeFolder(folder + "/rungs");
       WriteFileAtomically(kept, ReadFile(ModelPath(folder)));
     }
+    result->data = trial.data;
+    result->model = Digest(RungModelPath(plan_, folder, rung_));
     return *result;
+  }
+
+  static std::string Digest(const std::string& model) {
+    if (!Exists(model)) return "";  // a run that diverged has none
+    Hash hash;
+    hash.Add(ReadFile(model));
+    return hash.text();
   }
 
   std::uint64_t Seed(const Task& task) const {
@@ -356,8 +409,14 @@ class Runner {
     if (missing.empty()) return false;
     if (result.judged_with != JudgedWith(search_.options)) result.metrics.clear();
     result.judged_with = JudgedWith(search_.options);
-    EvaluationRequest request = MakeRequest(search_.options, trial.config, inception_,
-                                            ReadModel(RungModelPath(plan_, trial.folders[task.seed], rung_)), pool);
+    const std::string path = RungModelPath(plan_, trial.folders[task.seed], rung_);
+    if (!result.model.empty() && result.model != Digest(path)) {
+      throw DataError(
+          fmt::format("{}: not the model that the search trained to update {}: put it back, or remove the folder {}, "
+                      "and the run starts anew",
+                      path, result.updates, trial.folders[task.seed]));
+    }
+    EvaluationRequest request = MakeRequest(search_.options, trial.config, inception_, ReadModel(path), pool);
     request.seed = Seed(task);
     Evaluation evaluation(std::move(request), pool, [&](std::string_view, Index, Index) {
       if (stop_) throw Stopped{};
@@ -377,6 +436,7 @@ class Runner {
   std::vector<TrialState> states_;
   std::size_t rung_ = 0;
   double total_ = 0;
+  bool names_checked_ = false;             // of scores, by a first result
   double earlier_ = 0;                     // work of the rungs before
   std::vector<std::atomic<double>> done_;  // of each run: the share of this rung
 

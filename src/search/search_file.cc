@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "grbm/core/error.h"
@@ -148,15 +149,27 @@ class Parser {
                                   search_.options.updates));
   }
 
+  // "train.momentum" and [set.train] momentum are one setting.
+  static void CheckOnce(std::vector<std::string>& names, const Entry& entry) {
+    if (std::ranges::find(names, entry.name) != names.end()) {
+      throw ConfigError(fmt::format("{}: it stands there twice: leave one of the two out", entry.where));
+    }
+    names.push_back(entry.name);
+  }
+
   void ReadFixed(const toml::node& node) {
+    std::vector<std::string> names;
     for (const Entry& entry : Entries(node, "set", source_)) {
+      CheckOnce(names, entry);
       CheckLength(entry);
       search_.settings.push_back(Assignment(entry, Text(ToScalar(*entry.node, entry.where, "value"))));
     }
   }
 
   void ReadVaried(const toml::node& node) {
+    std::vector<std::string> names;
     for (const Entry& entry : Entries(node, "vary", source_)) {
+      CheckOnce(names, entry);
       CheckLength(entry);
       if (entry.name.starts_with("checkpoint.")) {
         throw ConfigError(
@@ -207,6 +220,9 @@ class Parser {
       throw ConfigError(fmt::format("{}: low = {}: allowed is above 0 where scale = \"log\"", entry.where, range.low));
     }
     range.integer = range.integer || IsWhole(base_, entry.name);
+    if (range.integer && std::ceil(range.low) > std::floor(range.high)) {
+      throw ConfigError(fmt::format("{}: there is no whole number from {} to {}", entry.where, range.low, range.high));
+    }
     for (const double end : {range.low, range.high}) Assignment(entry, fmt::format("{}", end));
     return range;
   }
@@ -254,12 +270,11 @@ class Parser {
 
 std::vector<Field> SearchOptions::Fields() {
   const Range natural = {.min = 0, .max = 1e15};
-  const Range few = {.min = 0, .max = 1e6};
   return {
       {"preset", &preset, "what is trained: a preset or a TOML file"},
       {"method", MakeChoice(method, {"grid", "random"}),
        "all combinations of the lists, or draws from lists and ranges"},
-      {"trials", &trials, "random: how many", few},
+      {"trials", &trials, "random: how many", {.min = 0, .max = kMostTrials}},
       {"seed", &seed, "seed of the draws, and of the first run of each trial", natural},
       {"seeds", &seeds, "runs of each trial, with seeds that count up from seed", {.min = 1, .max = 1e4}},
       {"updates", &updates, "updates of each trial", natural},

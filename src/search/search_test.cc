@@ -1,6 +1,7 @@
 #include "grbm/search/search.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -373,6 +374,18 @@ TEST_F(SearchTest, WrongFilesAreRefusedWithTheirLine) {
   EXPECT_THAT(Refusal(random + "{ low = 0.9, high = 0.1 }\n"), HasSubstr("allowed is low below high"));
   EXPECT_THAT(Refusal(random + "{ low = 0.0, high = 0.1, scale = \"log\" }\n"), HasSubstr("allowed is above 0"));
   EXPECT_THAT(Refusal(random + "{ low = 0.0, high = 2.0 }\n"), HasSubstr("momentum = 2: allowed is"));
+  EXPECT_THAT(Refusal(random + "{ low = 0.2, high = 0.8, integer = true }\n"),
+              HasSubstr("there is no whole number from 0.2 to 0.8"));
+  EXPECT_THAT(Refusal(good + vary + "[vary.train]\nmomentum = [0.2]\n"),
+              HasSubstr("[vary] train.momentum: it stands there twice"));
+  EXPECT_THAT(Refusal(good + "[set]\n\"train.momentum\" = 0.3\ntrain.momentum = 0.4\n[vary]\n\"model.hidden\" = [1]\n"),
+              HasSubstr("[set] train.momentum: it stands there twice"));
+  const std::string wide = "[" + fmt::format("{}", fmt::join(std::vector<int>(50, 1), ", ")) + "]";
+  const Search many = ParseSearch(good + "[vary]\ntrain.rate_b = " + wide + "\ntrain.rate_mu = " + wide +
+                                      "\ntrain.rate_W = " + wide + "\ntrain.rate_log_var = " + wide + "\n",
+                                  "x.toml");
+  EXPECT_THAT(ErrorOf([&] { Plan(many); }),
+              HasSubstr("x.toml: a grid of 6.25e+06 trials: allowed are at most 1000000"));
   EXPECT_EQ(Refusal(good + "method = \"random\"\n" + vary), "x.toml: trials: how many are drawn: at least 1");
   EXPECT_THAT(Refusal(good + "trials = 3\n" + vary), HasSubstr("x.toml:3: trials: the lists decide"));
   EXPECT_THAT(Refusal(good + "halving = 1\n" + vary), HasSubstr("x.toml:3: halving: "));
@@ -382,6 +395,125 @@ TEST_F(SearchTest, WrongFilesAreRefusedWithTheirLine) {
       Refusal(good + "rank_by = \"likelihood.nats_training\"\n" + vary),
       HasSubstr("x.toml:3: rank_by: 'likelihood.nats_training': allowed are scores of the metrics of this search"));
   EXPECT_THAT(Refusal(good + "metrics = \"mixture\"\n" + vary), HasSubstr("rank_by: the score that decides"));
+}
+
+// A score is one of the model and the data that it was measured on.
+TEST_F(SearchTest, ModelsAndDataThatChangedAreNoticed) {
+  std::string rows;
+  for (int r = 0; r < 40; ++r) rows += fmt::format("{},{}\n", r % 7, r % 5);
+  WriteFileAtomically(Path("x.csv"), rows);
+  const std::string vary = fmt::format(
+      "[set]\ndata.source = \"{}\"\ndata.subset = 0\ntrain.batch_size = 2\nmodel.hidden = 4\n"
+      "train.burn_in = 1\nsampler.steps = 4\n[vary]\n\"train.momentum\" = [0.1]\n",
+      Path("x.csv"));
+  const auto refusal = [&](const std::string& top) {
+    const Search search = ParseSearch(kTiny + top + vary, "x.toml");
+    return ErrorOf([&] { Run(search, Plan(search)); });
+  };
+  EXPECT_EQ(refusal(""), "no error");
+  EXPECT_EQ(refusal(""), "no error");
+  const std::string folder = Plan(ParseSearch(kTiny + vary, "x.toml")).trials[0].folders[0];
+  std::string model = ReadFile(ModelPath(folder));
+  model.back() = static_cast<char>(model.back() ^ 1);
+  WriteFileAtomically(ModelPath(folder), model);
+  EXPECT_EQ(refusal(""), "no error");  // what was measured stands
+  EXPECT_THAT(refusal("metrics = \"quick,background\"\n"), HasSubstr("x.toml: metrics: background"));
+  EXPECT_THAT(
+      refusal("seed = 1\nmetrics = \"quick,likelihood\"\n"),
+      HasSubstr("model.safetensors: not the model that the search trained to update 18: put it back, or remove"));
+  rows[0] = '8';  // as many rows: other numbers of them are other runs
+  WriteFileAtomically(Path("x.csv"), rows);
+  EXPECT_THAT(refusal(""), HasSubstr("x.csv: the data are no longer those of the run in "));
+}
+
+TEST_F(SearchTest, ALostRungIsNotMeasuredOnALaterModel) {
+  const Search search = Parse("halving = 3\n", "\"train.learning_rate\" = [0.001, 0.003, 0.01]\n");
+  const SearchPlan plan = Plan(search);
+  const std::vector<TrialState> states = Run(search, plan);
+  const std::string& folder = plan.trials[RankTrials(states, search.options)[0]].folders[0];
+  const std::string first = ReadFile(folder + "/rungs/1.json");
+  const std::string model = ReadFile(folder + "/rungs/1.safetensors");
+  std::filesystem::remove(folder + "/rungs/1.json");
+  EXPECT_THAT(ErrorOf([&] { Run(search, plan); }),
+              HasSubstr("rungs/1.json is lost, and the run has gone on to update 18: remove"));
+  EXPECT_EQ(ReadFile(folder + "/rungs/1.safetensors"), model);
+  std::filesystem::remove_all(folder);
+  Run(search, plan);
+  EXPECT_EQ(ReadFile(folder + "/rungs/1.safetensors"), model);
+  EXPECT_EQ(ReadResultFile(folder + "/rungs/1.json")->updates, 6U);
+}
+
+TEST_F(SearchTest, ModelsWithConditionsAreSearchedToo) {
+  std::string rows = "a,b,c\n";
+  for (int r = 0; r < 40; ++r) rows += fmt::format("{},{},{}\n", r % 7, r % 5, r % 3);
+  WriteFileAtomically(Path("c.csv"), rows);
+  for (const char* given : {"condition = \"c\"", "history = 2"}) {
+    const Search search = ParseSearch(
+        fmt::format("preset = \"small-mnist\"\nupdates = 4\nrows = 100\nmetrics = \"likelihood\"\nrank_by = "
+                    "\"likelihood.nats_training\"\n"
+                    "set.data.source = \"{}\"\nset.data.{}\nset.train.batch_size = 4\nset.model.hidden = 3\n"
+                    "set.checkpoint.pictures = 0\nvary.train.learning_rate = [0.01]\n",
+                    Path("c.csv"), given),
+        "x.toml");
+    const std::vector<TrialState> states = Run(search, Plan(search, given));
+    EXPECT_EQ(states[0].Outcome(), "trained") << given;
+    EXPECT_NE(states[0].results[0]->Find("likelihood", "nats_training"), nullptr) << given;
+  }
+}
+
+// Exact for the first trial, in bounds for the second: what one lacks is a gap in the table, and ends no search.
+TEST_F(SearchTest, AScoreThatSomeTrialsLackIsAGap) {
+  const std::string top = "metrics = \"likelihood\"\nchains = 4\ntemperatures = 5\nat_once = 1\n";
+  const Search search = ParseSearch(
+      "preset = \"small-mnist\"\nupdates = 1\nrows = 100\n" + top +
+          "rank_by = \"likelihood.log_partition_lower\"\nset.data.source = \"strokes\"\nset.data.subset = 100\n"
+          "set.train.batch_size = 50\n"
+          "set.checkpoint.pictures = 0\nvary.model.hidden = [24, 3]\n",
+      "x.toml");
+  const SearchPlan plan = Plan(search);
+  const std::vector<TrialState> states = Run(search, plan);
+  EXPECT_EQ(states[1].Outcome(), "trained");
+  EXPECT_EQ(SummarizeSeeds(states[1], search.options.rank_by, false).text, "—");
+  EXPECT_THAT(RankTrials(states, search.options), ElementsAre(0, 1));
+  const std::string page = ReadFile(WriteSearchPage(search, plan, states));
+  EXPECT_THAT(page, HasSubstr(" --chains 4 --temperatures 5\n"));
+}
+
+TEST_F(SearchTest, ATrialThatLacksItsScoreForOneSeedComesBehindThoseThatHaveIt) {
+  SearchOptions options;
+  options.rank_by = "quick.frechet";
+  TrialState failed = Scored(1);
+  failed.results.push_back(failed.results[0]);
+  failed.results[1]->metrics["quick"] = {{"failed", {}, "samples are not finite"}};
+  TrialState whole = Scored(5);
+  whole.results.push_back(whole.results[0]);
+  EXPECT_THAT(RankTrials({failed, whole}, options), ElementsAre(1, 0));
+  EXPECT_EQ(failed.Outcome(), "trained; quick failed: samples are not finite");
+  TrialState diverged = whole;
+  diverged.results[0]->outcome = diverged.results[1]->outcome = "diverged";
+  diverged.results[0]->updates = 7;
+  diverged.results[1]->updates = 3;
+  EXPECT_EQ(diverged.Outcome(), "2 of 2 seeds diverged, the first at update 4");
+}
+
+// A score beyond what a figure can draw is left out of it.
+TEST_F(SearchTest, AHugeScoreLeavesThePageWhole) {
+  const Search search = Parse("", "\"train.momentum\" = [0.1, 0.2]\n");
+  const SearchPlan plan = Plan(search);
+  const std::string page = ReadFile(WriteSearchPage(search, plan, {Scored(2), Scored(6e56)}));
+  EXPECT_THAT(page, HasSubstr("6e+56"));
+}
+
+// A model of finite numbers that no longer can be judged has diverged.
+TEST_F(SearchTest, AModelTooFarOutIsARowOfTheTable) {
+  const Search search = ParseSearch(
+      "preset = \"gmm-iso\"\nupdates = 1\nsamples = 40\nrows = 100\nset.train.clip_norm = 0\n"
+      "set.checkpoint.pictures = 0\nset.train.learning_rate_schedule = \"constant\"\n"
+      "vary.train.learning_rate = [0.01, 1e30]\n",
+      "x.toml");
+  const std::vector<TrialState> states = Run(search, Plan(search));
+  EXPECT_EQ(states[0].Outcome(), "trained");
+  EXPECT_THAT(states[1].Outcome(), StartsWith("diverged at update "));
 }
 
 TEST_F(SearchTest, ScoresThatCannotBeHadAreRefusedBeforeAnythingIsTrained) {

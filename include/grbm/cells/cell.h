@@ -32,6 +32,8 @@ struct CellResult {
   std::string cpu_target;
   std::string version;
   std::string judged_with = {};  // what else the scores depend on, where that can change
+  std::string model = {};        // digests of the model that was judged and of the data, where these can change
+  std::string data = {};
   // By metric. One that could not be measured has a single score "failed", whose note says why.
   std::map<std::string, std::vector<Score>> metrics = {};
 

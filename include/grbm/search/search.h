@@ -28,6 +28,8 @@ enum class DrawScale { kLinear, kLog };
 
 // What stands at the top of a search's file.
 struct SearchOptions {
+  static constexpr std::int64_t kMostTrials = 1'000'000;
+
   std::string preset = {};
   SearchMethod method = SearchMethod::kGrid;
   std::int64_t trials = 0;
@@ -84,6 +86,7 @@ struct Trial {
   std::vector<std::string> values;  // one for each variation
   Cell cell;
   Config config;
+  std::string data = {};                  // a digest of them
   std::uint64_t updates = 0;              // of the whole run
   std::vector<std::string> folders = {};  // one for each seed
 };
@@ -119,7 +122,7 @@ struct TrialState {
 
   // With every seed.
   bool trained() const;
-  // "trained", "diverged at update 7", "refused: ...", "not run yet".
+  // "trained", "trained; quick failed: ...", "diverged at update 7", "refused: ...", "not run yet".
   std::string Outcome() const;
 };
 
@@ -128,6 +131,7 @@ struct SeedScores {
   double mean = std::numeric_limits<double>::quiet_NaN();
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
+  bool whole = false;  // every seed has it
   std::string text = "—";
 };
 // name: "metric.score".
