@@ -38,6 +38,26 @@ struct Arguments {
   std::vector<std::string> assignments;
 };
 
+// Rows beside images of pixels that are hardly in their units.
+void WarnScale(const Dataset& given, const Dataset& data) {
+  if (!data.is_8bit() || given.is_8bit()) return;
+  double low = HUGE_VAL;
+  double high = -HUGE_VAL;
+  Matrix row(1, given.visible());
+  for (Index r = 0; r < given.rows(); ++r) {
+    given.Read(r, row);
+    for (const float value : row.values()) {
+      low = std::fmin(low, double{value});
+      high = std::fmax(high, double{value});
+    }
+  }
+  if (high > 1 && high < 1000 && low > -500) return;
+  Tell(
+      "grbm: warning: {}: values from {:.4g} to {:.4g}, where those of the data go from 0 to 255: are they in other "
+      "units?\n",
+      given.source(), low, high);
+}
+
 // A model or rows, and the data, whose options are set.
 EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPool& pool, const Ranks& ranks) {
   if (a.model.empty() == a.given.empty()) {
@@ -56,7 +76,9 @@ EvaluationRequest OpenSubject(const Arguments& a, DataOptions& options, ThreadPo
   options.source = a.data.source;
   options.split = a.data.split;
   a.data.Put(options);
-  return JudgeRows(LoadDataset(rows, pool), LoadDataset(options, pool));
+  EvaluationRequest request = JudgeRows(LoadDataset(rows, pool), LoadDataset(options, pool));
+  if (ranks.rank() == 0) WarnScale(*request.given, request.data);
+  return request;
 }
 
 int EvaluateModel(Arguments a, const Common& common) {

@@ -204,11 +204,10 @@ DataOptions ModelData(const ModelFile& file, const std::string& source) {
   options.subset = 0;
   options.held_out.clear();
   options.key.clear();
-  // Another table may have the same columns; an array has no names.
-  if (Ending(source) != ".csv" && Ending(source) != ".tsv") {
-    options.columns.clear();
-    options.label.clear();
-    options.weight.clear();
+  // Another table may have the same columns, and labels and weights or none; an array has no names.
+  if (Ending(source) != ".csv" && Ending(source) != ".tsv") options.columns.clear();
+  for (std::string* column : {&options.label, &options.weight}) {
+    if (!column->empty() && !HasColumn(source, *column)) column->clear();
   }
   return options;
 }
@@ -274,6 +273,7 @@ DataRows ReadGiven(const ModelFile& file, const DataArguments& given, Index limi
                                 data.conditions(), file.model.conditions()));
   }
   data.CheckNames(file.columns, file.condition_columns, "the model");
+  for (Index r = 0; r < count; ++r) CheckMargin(file.standardization.margin, rows.values.row(r), r, given.source);
   if (data.conditions() > 0) {
     std::vector<Index> numbers(static_cast<std::size_t>(count));
     std::iota(numbers.begin(), numbers.end(), Index{0});

@@ -95,21 +95,13 @@ DataStatistics StatisticsFrom(const py::tuple& t) {
 }
 
 // Zeros that lie lower by a margin leave no place for values below 0, in rows that count.              [math.md (85)]
-void CheckMargin(const std::vector<float>& margin, const Dataset& data) {
+void CheckMarginOfRows(const std::vector<float>& margin, const Dataset& data) {
   if (margin.empty()) return;
   Matrix row(1, data.visible());
   for (Index r = 0; r < data.rows(); ++r) {
     if (!data.weights().empty() && data.weights()[static_cast<std::size_t>(r)] == 0) continue;
     data.Read(r, row);
-    for (std::size_t i = 0; i < margin.size(); ++i) {
-      const float value = row.values()[i];
-      if (margin[i] > 0 && value < 0) {
-        throw DataError(
-            fmt::format("{}: row {}, column {} (counted from 0): {} is below 0, but zeros of the rows before lie lower "
-                        "by a margin: allowed is 0 and above; fit anew with margin=0",
-                        data.source(), r, i, value));
-      }
-    }
+    CheckMargin(margin, row.values(), r, data.source());
   }
 }
 
@@ -146,7 +138,7 @@ class PythonTrainer {
       throw ConfigError("train: stop_after: of runs in a folder, by the program; here, end training by a callback");
     }
     const GilReleased released;
-    if (statistics) CheckMargin(statistics->standardization.margin, data);
+    if (statistics) CheckMarginOfRows(statistics->standardization.margin, data);
     if (!statistics && config.model.labels && !classes.empty()) {
       Config values = config;  // of the classes, more are known than the data have
       values.model.labels = false;

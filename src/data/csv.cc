@@ -35,12 +35,7 @@ class Table {
   }
 
   Dataset Read() {
-    bool more = lines_.Next();
-    if (more) lines_.DropEmptyLast();
-    if (more && IsHeader()) {
-      names_.assign(lines_.cells().begin(), lines_.cells().end());
-      more = lines_.Next();
-    }
+    bool more = ReadNames();
     if (!more) throw DataError(fmt::format("{}: no line with numbers: expected is one row of numbers per line", path_));
     ChooseFromFirstRow();
     rows_.emplace(static_cast<Index>(columns_.size()));
@@ -49,7 +44,23 @@ class Table {
     return Finish();
   }
 
+  bool HasColumn(const std::string& column) {
+    const bool more = ReadNames();
+    const std::size_t count = more ? lines_.cells().size() : names_.size();
+    const std::optional<std::size_t> number = NumberIn<std::size_t>(column);
+    return std::ranges::find(names_, column) != names_.end() || (number && *number >= 1 && *number <= count);
+  }
+
  private:
+  // The names of the columns, where there are any; whether a line comes after them, which is then the present one.
+  bool ReadNames() {
+    if (!lines_.Next()) return false;
+    lines_.DropEmptyLast();
+    if (!IsHeader()) return true;
+    names_.assign(lines_.cells().begin(), lines_.cells().end());
+    return lines_.Next();
+  }
+
   // `value`: the number that the cell is. A mark that is a number stands for equal ones, however they are written.
   bool IsMissing(std::string_view cell, const std::optional<double>& value) const {
     return cell.empty() || std::ranges::find(marks_, cell) != marks_.end() ||
@@ -296,6 +307,11 @@ class Table {
 
 Dataset ParseCsv(std::string_view text, const std::string& path, const CsvOptions& options) {
   return Table(text, path, options).Read();
+}
+
+bool CsvHasColumn(std::string_view text, const std::string& path, const std::string& column) {
+  const CsvOptions options;
+  return Table(text, path, options).HasColumn(column);
 }
 
 }  // namespace grbm

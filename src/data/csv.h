@@ -30,4 +30,7 @@ struct CsvOptions {
 // anything else, missing values that are not taken among it, ConfigError for options that do not fit.
 Dataset ParseCsv(std::string_view text, const std::string& path, const CsvOptions& options = {});
 
+// Whether ParseCsv would find a column of this name or number.
+bool CsvHasColumn(std::string_view text, const std::string& path, const std::string& column);
+
 }  // namespace grbm

@@ -101,6 +101,8 @@ bool HasEnding(const std::string& path, std::string_view ending) {
          });
 }
 
+bool IsTable(const std::string& path) { return HasEnding(path, ".csv") || HasEnding(path, ".tsv"); }
+
 // A setting that says something of some files alone.
 void CheckFits(const char* name, const std::string& value, bool fits, const char* allowed, const std::string& path) {
   if (value.empty() || fits) return;
@@ -136,7 +138,7 @@ Dataset TakeConditions(const DataOptions& options, const Dataset& data) {
 Dataset LoadFile(const DataOptions& options) {
   const std::string& path = options.source;
   const FileBytes file = MapFile(path);
-  const bool table = HasEnding(path, ".csv") || HasEnding(path, ".tsv");
+  const bool table = IsTable(path);
   const bool npz = IsZip(file.bytes);
   const bool hdf5 = IsHdf5(file.bytes);
   if (IsGzip(file.bytes) && !IsIdx(GunzipStart(file.bytes, 4, path))) {
@@ -288,6 +290,10 @@ std::optional<double> HeldOutShare(const DataOptions& options) {
   if (!share || (*share > 0 && *share < 1)) return share;
   throw ConfigError(fmt::format(
       "data: held_out = {}: allowed is a share of the rows above 0 and below 1, or the path of other data", text));
+}
+
+bool HasColumn(const std::string& path, const std::string& column) {
+  return IsTable(path) && CsvHasColumn(MapFile(path).bytes, path, column);
 }
 
 bool HasTestPart(const DataOptions& options) {

@@ -98,6 +98,17 @@ Model InConditionUnits(const Model& model, const Standardization& from, const St
   return Model(std::move(p), model.variance_floor());
 }
 
+void CheckMargin(std::span<const float> margin, std::span<const float> values, Index row, const std::string& source) {
+  for (std::size_t i = 0; i < margin.size(); ++i) {
+    if (!(margin[i] > 0 && values[i] < 0)) continue;
+    throw DataError(
+        fmt::format("{}: row {}, column {} (counted from 0): {} is below 0, but zeros of the rows that were trained on "
+                    "lie lower by a "
+                    "margin: allowed is 0 and above, or a model that is trained with margin=0",
+                    source, row, i, values[i]));
+  }
+}
+
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where) {
   const auto& [mean, deviation, margin] = standardization;
   if (mean.empty() && deviation.empty() && margin.empty()) return;

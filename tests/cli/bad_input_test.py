@@ -66,6 +66,22 @@ class BadInput(ProgramTest):
         self.refuse(64, "mnist", "data", "get", "mnits", env=missing)
         self.assertFalse((self.folder / "run").exists(), "nothing was half made")
 
+    def test_rows_in_other_units(self):
+        data, other, model = self.folder / "z.csv", self.folder / "other.csv", self.folder / "z"
+        data.write_text("a,b\n" + "".join(f"{max(0, k % 7 - 3)},{k % 5 - 2}\n" for k in range(70)))
+        self.succeed("train", data, "--set", "data.margin=1", "--set", "train.epochs=1", "--out", model)
+        other.write_text("a,b\n0,-1\n-1,0\n")
+        for command in ("score", "encode", "reconstruct", "inpaint"):
+            self.refuse(65, r"other\.csv: row 1, column 0 \(counted from 0\): -1 is below 0", command, model, "--data", other,
+                        "-o", self.folder / "x.csv")
+        images = self.folder / "images.idx"
+        images.write_bytes(b"\0\0\x08\x03\0\0\0\x20\0\0\0\x02\0\0\0\x02" + bytes(range(128)))
+        given = self.folder / "given.csv"
+        for scale, words in ((1, False), (0.004, True), (1e30, True)):
+            given.write_text("".join(",".join(str(scale * (4 * r + c)) for c in range(4)) + "\n" for r in range(32)))
+            told = self.succeed("evaluate", "--given", given, "--data", images, "--metrics", "background").stderr
+            self.assertEqual("are they in other units?" in told, words, told)
+
     def test_models(self):
         model = self.train()
         out = ["-o", self.folder / "x.npy"]

@@ -72,6 +72,19 @@ class Labels(ProgramTest):
         other.write_text("x,y\n1,2\n3,4\n")
         self.refuse(65, "no labels: name the column or array", "train", other, "--set", "model.labels=true", "--out", self.folder / "x")
 
+        # Rows of another table may have no labels, and no weights.
+        data.write_text("x,y,kind,w\n" + "".join(f"{x},{y},{'ab'[k]},1\n" for (x, y), k in zip(values, kinds)))
+        of_columns = self.folder / "columns"
+        self.succeed("train", data, "--set", "data.label=kind", "--set", "data.weight=w", "--set", "model.labels=true", "--set",
+                     "train.epochs=2", "--out", of_columns)
+        self.succeed("classify", of_columns, "--data", other, "-o", out)
+        self.assertEqual(numpy.load(out).shape, (2, 2))
+        for command in ["score", "encode", "reconstruct"]:
+            self.succeed(command, of_columns, "--data", other, "-o", out)
+        self.refuse(64, "no column 'kind'", "classify", of_columns, "--data", other, "--label", "kind")
+        other.write_text("x,y,kind\n1,2,b\n3,4,a\n")
+        self.assertIn("accuracy", self.results("classify", of_columns, "--data", other))
+
     def bits(self, model, data):
         self.succeed("encode", model, "--data", data, "-o", self.folder / "all.npy")
         return numpy.load(self.folder / "all.npy")

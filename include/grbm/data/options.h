@@ -79,6 +79,8 @@ Dataset LoadDataset(const DataOptions& options);
 
 // True where the data have a part "test": LoadDataset takes that split.
 bool HasTestPart(const DataOptions& options);
+// True where a path is that of a table (.csv, .tsv) with a column of this name or number.
+bool HasColumn(const std::string& path, const std::string& column);
 // The share of rows that held_out asks for; nothing where it is a path, or empty. Throws ConfigError for other numbers.
 std::optional<double> HeldOutShare(const DataOptions& options);
 

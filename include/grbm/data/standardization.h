@@ -37,4 +37,8 @@ Model InConditionUnits(const Model& model, const Standardization& from, const St
 // margins at least 0. There may be no margins.
 void CheckStandardization(const Standardization& standardization, Index visible, const std::string& where);
 
+// Zeros that lie lower by a margin leave no place for values below 0: throws DataError for them. No margin: all are taken.
+//                                                                                                       [math.md (85)]
+void CheckMargin(std::span<const float> margin, std::span<const float> values, Index row, const std::string& source);
+
 }  // namespace grbm
