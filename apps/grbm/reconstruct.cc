@@ -171,15 +171,18 @@ Imputed FillIn(const Arguments& a, const ModelFile& file, DataRows rows, const B
   const SamplerOptions options = ShownSampler(file);
   Imputed filled;
   if (a.mean > 0) {
-    const auto shown = [&](MutableMatrix states) {
-      if (conditions) AddShift(file.model, states, pool);
-      const Index values = file.model.gaussian_units();
-      file.standardization.Shown(MutableMatrix(states.data(), states.rows(), values, states.stride()));
-      if (conditions) TakeShift(file.model, states, pool);
-    };
-    const bool margin = !file.standardization.margin.empty();
-    filled = InpaintMean(model, options, rows.values, of_states, a.mean, seed, pool,
-                         margin ? shown : std::function<void(MutableMatrix)>());
+    Matrix least;  // that is shown, in the units of the chains: less what conditions shift
+    if (!file.standardization.margin.empty()) {
+      least = rows.values;
+      const MutableMatrix all = least;
+      const MutableMatrix values(all.data(), all.rows(), file.model.gaussian_units(), all.stride());
+      for (Index r = 0; r < values.rows(); ++r) {
+        std::ranges::fill(values.row(r), -std::numeric_limits<float>::infinity());
+      }
+      file.standardization.Shown(values);
+      if (conditions) TakeShift(file.model, least, pool);
+    }
+    filled = InpaintMean(model, options, rows.values, of_states, a.mean, seed, pool, least);
     filled.deviation = WithoutLabels(model, filled.deviation);
   } else {
     filled.mean = Inpaint(model, options, rows.values, of_states, seed, pool);

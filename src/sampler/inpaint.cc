@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "grbm/model/energy.h"
 #include "grbm/sampler/sampler.h"
@@ -101,6 +102,26 @@ class GivenChains {
   Matrix given_;  // NaN where unknown
 };
 
+struct Moments {
+  double mean;
+  double variance;
+};
+
+// Of what is shown of y ~ N(mean, variance), where least is shown of values below it. Of images their means are shown, with
+// the noise where its values are; of other data y itself.                                               [math.md (68)]
+Moments MomentsOfShown(double mean, double variance, double least, Final final) {
+  if (least == -HUGE_VAL) return {mean, variance};
+  const double above = mean - least;
+  if (final == Final::kMean || variance == 0) return above > 0 ? Moments{mean, variance} : Moments{least, 0};
+  const double deviation = std::sqrt(variance);
+  const double z = above / deviation;
+  const double share = std::erfc(-z / std::numbers::sqrt2) / 2;  // of values above least
+  const double density = std::exp(-z * z / 2) / std::sqrt(2 * std::numbers::pi);
+  const double first = above * share + deviation * density;
+  const double second = (above * above + variance) * share + above * deviation * density;
+  return {least + first, std::max(0.0, second - first * first)};
+}
+
 }  // namespace
 
 Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix data,
@@ -117,11 +138,12 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
 
 Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatrix data,
                     MatrixView<const std::uint8_t> known, std::int64_t draws, std::uint64_t seed, ThreadPool& pool,
-                    const std::function<void(MutableMatrix)>& shown) {
+                    ConstMatrix least) {
   if (draws < 1) throw ConfigError(fmt::format("inpaint: a mean over {} draws: allowed is 1 and more", draws));
   GivenChains chains(model, options, data, known, seed, pool);
   BasicMatrix<double> sums(data.rows(), data.cols());
   BasicMatrix<double> squares(data.rows(), data.cols());
+  BasicMatrix<double> noise(data.rows(), data.cols());
   const Index gaussian = model.gaussian_units();
   for (std::int64_t t = 0; t < draws; ++t) {
     chains.Step();
@@ -132,11 +154,14 @@ Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatr
         for (Index i = gaussian; i < v.cols(); ++i) mean(r, i) = v(r, i);
       }
     }
-    if (shown) shown(mean);
     for (Index r = 0; r < mean.rows(); ++r) {
       for (Index i = 0; i < mean.cols(); ++i) {
-        sums(r, i) += double{mean(r, i)};
-        squares(r, i) += double{mean(r, i)} * double{mean(r, i)};
+        const double variance = i < gaussian ? options.temperature * double{model.variance()[ToSize(i)]} : 0.0;
+        const double from = least.rows() > 0 && i < gaussian ? double{least(r, i)} : -HUGE_VAL;
+        const Moments shown = MomentsOfShown(double{mean(r, i)}, variance, from, options.final);
+        sums(r, i) += shown.mean;
+        squares(r, i) += shown.mean * shown.mean;
+        noise(r, i) += shown.variance;
       }
     }
   }
@@ -145,10 +170,9 @@ Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatr
   for (Index r = 0; r < data.rows(); ++r) {
     for (Index i = 0; i < data.cols(); ++i) {
       const double mean = sums(r, i) / count;
-      const double noise = i < gaussian ? options.temperature * double{model.variance()[ToSize(i)]} : 0.0;
       result.mean(r, i) = static_cast<float>(mean);
       result.deviation(r, i) =
-          static_cast<float>(std::sqrt(std::max(0.0, squares(r, i) / count - mean * mean) + noise));
+          static_cast<float>(std::sqrt(std::max(0.0, squares(r, i) / count - mean * mean) + noise(r, i) / count));
       if (known(r, i) != 0) result.deviation(r, i) = 0;
     }
   }

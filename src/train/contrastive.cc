@@ -476,7 +476,7 @@ void Contrastive::Report(const Model& model, const Exchanged& all, std::int64_t 
   const std::span<const double> data = std::span(total).subspan(1, hidden);
   const double data_spread = Spread(data, rows);
   report_.acceptance = total[0] / static_cast<double>(rows * steps);
-  report_.variety = data_spread > 0 ? Spread(std::span(total).subspan(1 + hidden), rows) / data_spread : 1;
+  report_.variety = data_spread > 0 ? Spread(std::span(total).subspan(1 + hidden), rows) / data_spread : 0;
   report_.hidden_activity = std::accumulate(data.begin(), data.end(), 0.0) / static_cast<double>(rows * model.hidden());
   if (report) report_.reconstruction = error / static_cast<double>(rows * model.gaussian_units());
   data_means_ = {MeanVisible(model, all.data, count), MeanHidden(model, all.data, count)};

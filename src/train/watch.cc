@@ -54,7 +54,7 @@ std::vector<std::string> Watch::See(const UpdateMetrics& metrics) {
                     most));
     high_ = most * kDegree;
   }
-  variety_ += kShareOfOne * (metrics.batch.variety - variety_);
+  variety_ += kShareOfOne * (std::min(1.0, metrics.batch.variety) - variety_);
   if (variety_ < alike_) {
     say(
         fmt::format("samples become alike: the chains' hidden units differ {:.0f} % as much as the data's; lower "

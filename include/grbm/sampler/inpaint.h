@@ -26,15 +26,15 @@ Matrix Inpaint(const Model& model, const SamplerOptions& options, ConstMatrix da
 
 // What is expected of the unknown units given the known ones, and how far they lie from it: mean and deviation over `draws`
 // further steps of the same chains, of which each adds what h lets expect, μ + W h, and not a draw of it. The known units
-// have the data and 0. Labels have the shares of the classes. `shown`, if there is one, makes of each μ + W h what is shown
-// of it, and of that the mean and the deviation are.                                                    [math.md (68)]
+// have the data and 0. Labels have the shares of the classes. `least`, if it has rows, is what is shown of values below it,
+// rows × visible, -∞ where all are shown: mean and deviation are of what is shown.                      [math.md (68)]
 struct Imputed {
   Matrix mean;
   Matrix deviation;
 };
 Imputed InpaintMean(const Model& model, const SamplerOptions& options, ConstMatrix data,
                     MatrixView<const std::uint8_t> known, std::int64_t draws, std::uint64_t seed, ThreadPool& pool,
-                    const std::function<void(MutableMatrix)>& shown = {});
+                    ConstMatrix least = {});
 
 // The data for the known units, in either units: what is known comes back as it was given, without the rounding of a
 // standardisation and its inverse. Where `known` has a stride of 0, it is the same for all rows.
