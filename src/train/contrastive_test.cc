@@ -125,6 +125,16 @@ TEST(Contrastive, VarietyIsTheSpreadOfTheChainsAsAShareOfTheDatas) {
   EXPECT_NEAR(variety(1000), 0, 1e-6);
 }
 
+TEST(Contrastive, NothingDiffersWhereTheDatasUnitsNeverDo) {
+  Parameters p(1, 2);
+  p.b = {1000, -1000};
+  const Model model(p);
+  ThreadPool pool(1);
+  Contrastive contrastive({}, 5, pool);
+  contrastive.Gradient(model, Frozen(), testing::RandomVisible(100, 1, 2), 0);
+  EXPECT_EQ(contrastive.report().variety, 0);
+}
+
 // Samplers without adjustment have no law. At every τ they are as the paper has them: h at temperature 1 on both sides,
 // and the difference as it is.
 TEST(Contrastive, WithoutALawTheEstimateIsThePapers) {

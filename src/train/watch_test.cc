@@ -65,6 +65,17 @@ TEST(Watch, SpeaksOfChainsThatBecomeAlike) {
   EXPECT_THAT(spoken, ElementsAre(60, 114, 169));
 }
 
+// An update at which the data's units hardly differ makes a great ratio, and no credit for those after it.
+TEST(Watch, OneGreatVarietyHidesNothing) {
+  Watch watch({}, {});
+  watch.See(At(1, 1, 1, 124));
+  std::vector<std::uint64_t> spoken;
+  for (std::uint64_t u = 2; u <= 62; ++u) {
+    if (!watch.See(At(u, 1, 1, 0)).empty()) spoken.push_back(u);
+  }
+  EXPECT_THAT(spoken, ElementsAre(61));
+}
+
 TEST(Watch, SpeaksOfStepsThatOvershoot) {
   Watch watch({}, {});
   UpdateMetrics metrics = At(7);
