@@ -35,11 +35,6 @@ double Spread(std::span<const double> on, Index rows) {
   return sum / static_cast<double>(on.size());
 }
 
-// Of the first n chains floor(n · share) are, as evenly as can be.
-bool IsLongLived(std::uint32_t chain, double share) {
-  return std::floor((chain + 1.0) * share) > std::floor(chain * share);
-}
-
 // Σ (v - mean)² of a row; of one with gaps the mean of the known values' times the number of all.
 double RowError(std::span<const float> v, std::span<const float> mean) {
   if (AllFinite(v)) return SquaredDistance(v, mean);
@@ -236,9 +231,8 @@ void Contrastive::StartChains(std::uint64_t update) {
       from_noise({0, engine.count()});
     } else {
       for (Index r = 0; r < engine.count(); ++r) {
-        const std::uint32_t chain = engine.first() + static_cast<std::uint32_t>(r);
-        const double fraction = options_.restart_fraction * (IsLongLived(chain, options_.long_lived) ? 0.1 : 1);
-        if (restart.UniformDouble(update, chain) < fraction) from_noise({r, 1});
+        const double u = restart.UniformDouble(update, engine.first() + static_cast<std::uint32_t>(r));
+        if (u < options_.restart_fraction) from_noise({r, 1});
       }
     }
   });

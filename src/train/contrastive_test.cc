@@ -33,12 +33,11 @@ Chains FarAway(const Model& model, Index count) {
 }
 
 // Chains that pcd goes on with, and which of them began anew.
-std::vector<bool> Restarted(double fraction, std::uint64_t update, double long_lived = 0) {
+std::vector<bool> Restarted(double fraction, std::uint64_t update) {
   const Model model = RandomModel(2, 3, 1);
   TrainOptions train;
   train.algorithm = Algorithm::kPcd;
   train.restart_fraction = fraction;
-  train.long_lived = long_lived;
   ThreadPool pool(2);
   Contrastive contrastive(train, 5, pool);
   contrastive.set_chains(FarAway(model, 4000));
@@ -62,21 +61,6 @@ TEST(Contrastive, AShareOfThePersistentChainsBeginsAnew) {
   // 5 standard errors: wrong once in a million.
   EXPECT_NEAR(share(Restarted(0.2, 3)), 0.2, 5 * std::sqrt(0.2 * 0.8 / 4000));
   EXPECT_NE(Restarted(0.2, 3), Restarted(0.2, 4)) << "other chains at every update";
-}
-
-// Every fifth of 4,000 chains; the others are those that start anew without any. 5 standard errors: wrong once in a million.
-TEST(Contrastive, LongLivedChainsBeginAnewATenthAsOften) {
-  const std::vector<bool> all = Restarted(0.5, 3);
-  const std::vector<bool> some = Restarted(0.5, 3, 0.2);
-  double anew = 0;
-  for (std::size_t r = 0; r < 4000; ++r) {
-    if (r % 5 == 4) {
-      anew += some[r] ? 1 : 0;
-    } else {
-      EXPECT_EQ(some[r], all[r]) << r;
-    }
-  }
-  EXPECT_NEAR(anew / 800, 0.05, 5 * std::sqrt(0.05 * 0.95 / 800));
 }
 
 // With chains that stay where they begin, μ's gradient tells where that is: the mean of the chains less that of the data.

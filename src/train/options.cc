@@ -103,10 +103,6 @@ std::vector<Field> TrainOptions::Fields() {
       {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural, "2"},
       {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
        share},
-      {"long_lived", &long_lived,
-       "pcd: share of the chains that start anew a tenth as often as the others: they empty states into which chains "
-       "fall late",
-       share, "0.2"},
       {"gap_steps",
        &gap_steps,
        "data.gaps = \"sample\": steps of Gibbs sampling, at an update, to missing values given the known ones",
