@@ -9,6 +9,7 @@
 
 #include "core/json.h"
 #include "grbm/data/fetch.h"
+#include "grbm/data/info.h"
 #include "grbm/evaluate/classifier.h"
 #include "grbm/evaluate/curves.h"
 #include "grbm/evaluate/evaluation.h"
@@ -41,21 +42,12 @@ struct Arguments {
 // Rows beside images of pixels that are hardly in their units.
 void WarnScale(const Dataset& given, const Dataset& data) {
   if (!data.is_8bit() || given.is_8bit()) return;
-  double low = HUGE_VAL;
-  double high = -HUGE_VAL;
-  Matrix row(1, given.visible());
-  for (Index r = 0; r < given.rows(); ++r) {
-    given.Read(r, row);
-    for (const float value : row.values()) {
-      low = std::fmin(low, double{value});
-      high = std::fmax(high, double{value});
-    }
-  }
-  if (high > 1 && high < 1000 && low > -500) return;
+  const DataInfo info = Describe(given);
+  if (info.max > 1 && info.max < 1000 && info.min > -500) return;
   Tell(
       "grbm: warning: {}: values from {:.4g} to {:.4g}, where those of the data go from 0 to 255: are they in other "
       "units?\n",
-      given.source(), low, high);
+      given.source(), info.min, info.max);
 }
 
 // A model or rows, and the data, whose options are set.

@@ -149,7 +149,9 @@ void AddReproduce(Command app, Common& common, Action& action) {
     names += fmt::format("\n{}: {}", experiment.name, experiment.summary);
   command.AddOption("NAME", a->name, names);
   command.AddFlag("--list", a->list, "List the names");
-  command.AddOption("--scale", a->scale, "quick: seconds; small: minutes; paper: the paper's own settings, hours (gmm) to weeks (digits)")
+  command
+      .AddOption("--scale", a->scale,
+                 "quick: seconds; small: minutes; paper: the paper's own settings, hours (gmm) to weeks (digits)")
       .ShowDefault();
   command.AddOption("-o,--out", a->options.out, "Where pages and cells go").SetTypeName("DIR").ShowDefault();
   command.AddFlag("--dry-run", a->dry_run, "List the cells and what they cost; train nothing");

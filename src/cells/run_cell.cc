@@ -93,8 +93,9 @@ std::vector<Score> MeasureMetric(Evaluation& evaluation, const std::string& metr
   try {
     const auto finite = [](float x) { return std::isfinite(x); };
     const bool draws = evaluation.file().model.conditions() == 0;  // with conditions none are drawn
-    if (draws && !std::ranges::all_of(evaluation.samples().values(), finite))
+    if (draws && !std::ranges::all_of(evaluation.samples().values(), finite)) {
       throw NumericError("samples are not finite");
+    }
     return Evaluate(evaluation, {metric}).front().scores;
   } catch (const Error& error) {
     return {{"failed", {}, error.what()}};

@@ -32,4 +32,10 @@ std::uint64_t Hash::value() const {
 
 std::string Hash::text() const { return fmt::format("{:016x}", value()); }
 
+std::string Digest(std::string_view bytes) {
+  Hash hash;
+  hash.Add(bytes);
+  return hash.text();
+}
+
 }  // namespace grbm

@@ -28,4 +28,7 @@ class Hash {
   std::uint64_t state_ = 0x243f6a8885a308d3;
 };
 
+// The text of the hash of these bytes.
+std::string Digest(std::string_view bytes);
+
 }  // namespace grbm

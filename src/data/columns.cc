@@ -22,20 +22,29 @@ std::string ColumnText(std::size_t column, std::span<const std::string> names) {
   return names.empty() ? fmt::format("{}", column + 1) : fmt::format("{} {}", column + 1, Quoted(names[column]));
 }
 
-std::size_t ChooseColumn(std::string_view word, std::span<const std::string> names, std::size_t count,
-                         const std::string& where) {
+std::optional<std::size_t> FindColumn(std::string_view word, std::span<const std::string> names, std::size_t count) {
   const auto named = std::ranges::find(names, word);
-  if (named != names.end()) {
-    const auto again = std::find(named + 1, names.end(), word);
-    if (again == names.end()) return static_cast<std::size_t>(named - names.begin());
-    throw ConfigError(fmt::format("{}: columns {} and {} are both called {}: choose by number", where,
-                                  named - names.begin() + 1, again - names.begin() + 1, Quoted(word)));
-  }
+  if (named != names.end()) return static_cast<std::size_t>(named - names.begin());
   const std::optional<std::size_t> number = NumberIn<std::size_t>(word);
   if (number && *number >= 1 && *number <= count) return *number - 1;
-  const std::vector<std::string_view> known(names.begin(), names.end());
-  throw ConfigError(fmt::format("{}: no column {}{}: allowed are {}numbers from 1 to {}", where, Quoted(word),
-                                DidYouMean(word, known), names.empty() ? "" : "names of the first line, and ", count));
+  return std::nullopt;
+}
+
+std::size_t ChooseColumn(std::string_view word, std::span<const std::string> names, std::size_t count,
+                         const std::string& where) {
+  const std::optional<std::size_t> found = FindColumn(word, names, count);
+  if (!found) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    throw ConfigError(fmt::format("{}: no column {}{}: allowed are {}numbers from 1 to {}", where, Quoted(word),
+                                  DidYouMean(word, known), names.empty() ? "" : "names of the first line, and ",
+                                  count));
+  }
+  const auto rest = names.subspan(std::min(*found + 1, names.size()));
+  if (const auto again = std::ranges::find(rest, word); again != rest.end()) {
+    throw ConfigError(fmt::format("{}: columns {} and {} are both called {}: choose by number", where, *found + 1,
+                                  *found + 2 + static_cast<std::size_t>(again - rest.begin()), Quoted(word)));
+  }
+  return *found;
 }
 
 std::vector<std::size_t> ChooseColumns(std::string_view list, std::span<const std::string> names, std::size_t count,

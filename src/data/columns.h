@@ -1,6 +1,7 @@
 // Which columns of a table are meant.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ std::vector<std::size_t> ChooseColumns(std::string_view list, std::span<const st
                                        const std::string& where);
 std::size_t ChooseColumn(std::string_view word, std::span<const std::string> names, std::size_t count,
                          const std::string& where);
+// The first column that a word may mean; none where there is none.
+std::optional<std::size_t> FindColumn(std::string_view word, std::span<const std::string> names, std::size_t count);
 
 // What stands in a list of words, without the spaces around it.
 std::string_view TrimSpaces(std::string_view text);

@@ -47,8 +47,7 @@ class Table {
   bool HasColumn(const std::string& column) {
     const bool more = ReadNames();
     const std::size_t count = more ? lines_.cells().size() : names_.size();
-    const std::optional<std::size_t> number = NumberIn<std::size_t>(column);
-    return std::ranges::find(names_, column) != names_.end() || (number && *number >= 1 && *number <= count);
+    return FindColumn(column, names_, count).has_value();
   }
 
  private:

@@ -103,8 +103,7 @@ void CheckMargin(std::span<const float> margin, std::span<const float> values, I
     if (!(margin[i] > 0 && values[i] < 0)) continue;
     throw DataError(
         fmt::format("{}: row {}, column {} (counted from 0): {} is below 0, but zeros of the rows that were trained on "
-                    "lie lower by a "
-                    "margin: allowed is 0 and above, or a model that is trained with margin=0",
+                    "lie lower by a margin: allowed is 0 and above, or a model that is trained with margin=0",
                     source, row, i, values[i]));
   }
 }

@@ -167,8 +167,9 @@ class SearchPage {
                         options().seed);
     const SearchOptions defaults;
     if (options().chains != defaults.chains) text += fmt::format(" --chains {}", options().chains);
-    if (options().temperatures != defaults.temperatures)
+    if (options().temperatures != defaults.temperatures) {
       text += fmt::format(" --temperatures {}", options().temperatures);
+    }
     if (options().tap != defaults.tap) text += fmt::format(" --tap {}", options().tap);
     text += "\n```\n\n";
     return text;

@@ -42,6 +42,18 @@ const Score* FindScore(const std::optional<CellResult>& result, const ScoreParts
   return result && result->trained() ? result->Find(name.metric, name.score) : nullptr;
 }
 
+// "; quick failed: why", of the first metric that a seed lacks; empty: none.
+std::string FailedScores(const std::vector<std::optional<CellResult>>& results) {
+  for (const auto& result : results) {
+    for (const auto& [metric, scores] : result->metrics) {
+      if (const Score* failed = result->Find(metric, "failed")) {
+        return fmt::format("; {} failed: {}", metric, failed->note);
+      }
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 ScoreParts SplitScore(const std::string& name) {
@@ -63,15 +75,7 @@ std::string TrialState::Outcome() const {
     if (result->trained()) continue;
     update = diverged++ == 0 ? result->updates + 1 : std::min(update, result->updates + 1);
   }
-  for (const auto& result : results) {
-    if (diverged > 0) break;
-    for (const auto& [metric, scores] : result->metrics) {
-      if (!scores.empty() && scores[0].name == "failed") {
-        return fmt::format("trained; {} failed: {}", metric, scores[0].note);
-      }
-    }
-  }
-  if (diverged == 0) return "trained";
+  if (diverged == 0) return "trained" + FailedScores(results);
   const std::string text = fmt::format("diverged at update {}", update);
   if (results.size() == 1) return text;
   return fmt::format("{} of {} seeds diverged, {}at update {}", diverged, results.size(),

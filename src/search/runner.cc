@@ -360,20 +360,16 @@ class Runner {
                       search_.source, RungResultPath(plan_, folder, rung_), result->updates, folder));
     }
     // The run goes on from here, but may be judged by other scores later.
-    if (const std::string kept = RungModelPath(plan_, folder, rung_); result->trained() && kept != ModelPath(folder)) {
-      MakeFolder(folder + "/rungs");
-      WriteFileAtomically(kept, ReadFile(ModelPath(folder)));
+    if (result->trained()) {
+      const std::string model = ReadFile(ModelPath(folder));
+      if (const std::string kept = RungModelPath(plan_, folder, rung_); kept != ModelPath(folder)) {
+        MakeFolder(folder + "/rungs");
+        WriteFileAtomically(kept, model);
+      }
+      result->model = Digest(model);
     }
     result->data = trial.data;
-    result->model = Digest(RungModelPath(plan_, folder, rung_));
     return *result;
-  }
-
-  static std::string Digest(const std::string& model) {
-    if (!Exists(model)) return "";  // a run that diverged has none
-    Hash hash;
-    hash.Add(ReadFile(model));
-    return hash.text();
   }
 
   std::uint64_t Seed(const Task& task) const {
@@ -410,13 +406,15 @@ class Runner {
     if (result.judged_with != JudgedWith(search_.options)) result.metrics.clear();
     result.judged_with = JudgedWith(search_.options);
     const std::string path = RungModelPath(plan_, trial.folders[task.seed], rung_);
-    if (!result.model.empty() && result.model != Digest(path)) {
+    std::string model = ReadFile(path);
+    if (!result.model.empty() && result.model != Digest(model)) {
       throw DataError(
           fmt::format("{}: not the model that the search trained to update {}: put it back, or remove the folder {}, "
                       "and the run starts anew",
                       path, result.updates, trial.folders[task.seed]));
     }
-    EvaluationRequest request = MakeRequest(search_.options, trial.config, inception_, ReadModel(path), pool);
+    EvaluationRequest request =
+        MakeRequest(search_.options, trial.config, inception_, ParseModel(std::move(model), path), pool);
     request.seed = Seed(task);
     Evaluation evaluation(std::move(request), pool, [&](std::string_view, Index, Index) {
       if (stop_) throw Stopped{};

@@ -57,6 +57,11 @@ std::vector<Entry> Entries(const toml::node& node, const std::string& part, cons
     const toml::source_position& at = entry.node->source().begin;
     return std::pair(at.line, at.column);
   });
+  // "train.momentum" and [set.train] momentum are one setting.
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    if (std::ranges::find(entries.begin(), entry, entry->name, &Entry::name) == entry) continue;
+    throw ConfigError(fmt::format("{}: it stands there twice: leave one of the two out", entry->where));
+  }
   return entries;
 }
 
@@ -149,27 +154,15 @@ class Parser {
                                   search_.options.updates));
   }
 
-  // "train.momentum" and [set.train] momentum are one setting.
-  static void CheckOnce(std::vector<std::string>& names, const Entry& entry) {
-    if (std::ranges::find(names, entry.name) != names.end()) {
-      throw ConfigError(fmt::format("{}: it stands there twice: leave one of the two out", entry.where));
-    }
-    names.push_back(entry.name);
-  }
-
   void ReadFixed(const toml::node& node) {
-    std::vector<std::string> names;
     for (const Entry& entry : Entries(node, "set", source_)) {
-      CheckOnce(names, entry);
       CheckLength(entry);
       search_.settings.push_back(Assignment(entry, Text(ToScalar(*entry.node, entry.where, "value"))));
     }
   }
 
   void ReadVaried(const toml::node& node) {
-    std::vector<std::string> names;
     for (const Entry& entry : Entries(node, "vary", source_)) {
-      CheckOnce(names, entry);
       CheckLength(entry);
       if (entry.name.starts_with("checkpoint.")) {
         throw ConfigError(

@@ -94,12 +94,6 @@ void CheckSameSettings(const RunRequest& request, const json& manifest) {
 
 json Child(const json& manifest, const char* key) { return manifest.contains(key) ? manifest[key] : json(); }
 
-std::string Digest(const std::string& contents) {
-  Hash hash;
-  hash.Add(contents);
-  return hash.text();
-}
-
 std::string SettingsDigest(const RunRequest& request, const std::string& init) {
   // All that decides the bits, where it is not the default: settings of later versions are left out.
   Config config = request.config;

@@ -86,7 +86,7 @@ struct Trial {
   std::vector<std::string> values;  // one for each variation
   Cell cell;
   Config config;
-  std::string data = {};                  // a digest of them
+  std::string data = {};                  // a digest of its rows
   std::uint64_t updates = 0;              // of the whole run
   std::vector<std::string> folders = {};  // one for each seed
 };
