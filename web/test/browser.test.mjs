@@ -78,7 +78,7 @@ const noteTexts = () => {
     const { a, e } = this.getTransform();
     const width = this.measureText(text).width * a;
     const left = e + x * a - (this.textAlign === "center" ? width / 2 : this.textAlign === "right" || this.textAlign === "end" ? width : 0);
-    if (performance.now() - (this.canvas.drawn ?? 0) > 100) this.canvas.texts = [];
+    if (performance.now() - (this.canvas.drawn ?? -Infinity) > 100) this.canvas.texts = [];
     this.canvas.drawn = performance.now();
     this.canvas.texts.push({ text, left, right: left + width, room: this.canvas.width });
     return fill.call(this, text, x, y, ...rest);
