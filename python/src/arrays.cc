@@ -37,9 +37,11 @@ auto Own(Container values, std::vector<Index> shape) {
   return py::array_t<Value>(std::move(shape), owned->data(), owner);
 }
 
-// What a data set keeps of Python: released with the GIL held, whatever thread lets go of it last.
+// What a data set keeps of Python: released with the GIL held, whatever thread lets go of it last. Without an interpreter
+// there is nothing to release.
 std::shared_ptr<const void> KeepAlive(const py::object& object) {
   return {object.ptr(), [kept = new py::object(object)](const void*) {
+            if (Py_IsInitialized() == 0) return;
             const Gil gil;
             delete kept;
           }};

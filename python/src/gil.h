@@ -8,6 +8,7 @@
 #include <cxxabi.h>
 #include <pybind11/pybind11.h>
 
+#include <optional>
 #include <utility>
 
 namespace grbm::python {
@@ -16,6 +17,8 @@ namespace py = pybind11;
 
 [[noreturn]] void SleepForEver();
 bool InterpreterEnds();
+// Whether this thread has it.
+bool HasGil();
 
 // The result of f, in which Python may ask for the GIL.
 template <typename Function>
@@ -33,14 +36,20 @@ auto Survive(const Function& f) {
 
 class Gil {
  public:
-  Gil()
-      : state_(Survive([] { return InterpreterEnds() ? (SleepForEver(), PyGILState_LOCKED) : PyGILState_Ensure(); })) {}
-  ~Gil() { PyGILState_Release(state_); }
+  // The thread that ends the interpreter has it, and lets go of what globals hold.
+  Gil() {
+    if (HasGil()) return;
+    if (InterpreterEnds()) SleepForEver();
+    state_ = Survive([] { return PyGILState_Ensure(); });
+  }
+  ~Gil() {
+    if (state_) PyGILState_Release(*state_);
+  }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
  private:
-  PyGILState_STATE state_;
+  std::optional<PyGILState_STATE> state_;
 };
 
 class GilReleased {

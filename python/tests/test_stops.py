@@ -182,6 +182,16 @@ def test_the_interpreter_ends_while_a_daemon_thread_computes(what):
         assert result.returncode == 0 and not result.stderr, (result.returncode, result.stderr)
 
 
+@pytest.mark.parametrize(
+    "what",
+    ["kept = grbm.Dataset(X)", "kept = [grbm.Dataset(X)]; kept.append(kept)", "import builtins; builtins.kept = grbm.Dataset(X)"],
+)
+def test_a_script_ends_that_still_has_data(what):
+    script = f"import numpy as np, grbm\nX = np.ones((20, 3), np.float32)\n{what}"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0 and not result.stderr, (result.returncode, result.stderr)
+
+
 def test_ctrl_c_stops_a_run_in_a_folder_with_a_checkpoint(tmp_path):
     with pytest.warns(UserWarning, match="resume"):
         run = grbm.train(
