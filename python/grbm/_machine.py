@@ -91,6 +91,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         adam_beta2: float = 0.999,
         weight_decay: float = 0.0,
         average: float = 0.0,
+        keep_labels: bool = False,
         burn_in: int = 0,
         start_temperature: float = 1.0,
         hidden: str = "sample",
@@ -159,6 +160,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.adam_beta2 = adam_beta2
         self.weight_decay = weight_decay
         self.average = average
+        self.keep_labels = keep_labels
         self.burn_in = burn_in
         self.start_temperature = start_temperature
         self.hidden = hidden
@@ -247,7 +249,8 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         config = _core.Config.parse(model.provenance.get("config", ""))
         config["model.hidden"] = model.hidden
         config["model.labels"] = cls._labels  # false of a model given a class, too
-        config["generate.keep_labels"] = cls._labels and config["generate.keep_labels"]
+        for key in ("train.keep_labels", "generate.keep_labels"):
+            config[key] = cls._labels and config[key]
         rbm = cls.from_preset(config, image_shape=model.image_shape)
         if model.provenance.get("seed", "").isdigit():
             rbm.random_state = int(model.provenance["seed"])

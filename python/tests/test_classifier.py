@@ -124,6 +124,17 @@ def test_samples_keep_their_class(iris):
         grbm.GaussianBernoulliRBM(n_hidden=2, epochs=1, generate_keep_labels=True).fit(X)
 
 
+def test_classes_are_learned_on_their_own(iris):
+    X, y = iris
+    plain = {**SMALL, "epochs": 300, "discriminative": 0}
+    fitted = grbm.GRBMClassifier(**plain, keep_labels=True).fit(X, y)
+    assert fitted.score(X, y) > 0.9 and fitted.model_ != grbm.GRBMClassifier(**plain).fit(X, y).model_
+    given = grbm.GaussianBernoulliRBM.from_model(fitted.model_.given(label="1"))
+    assert not given.keep_labels and given.fit(X)
+    with pytest.raises(grbm.ConfigError, match="keep_labels = true: the model has no labels"):
+        grbm.GaussianBernoulliRBM(n_hidden=2, epochs=1, keep_labels=True).fit(X)
+
+
 def test_partial_fit(iris):
     X, y = iris
     parameters = {**SMALL, "batch_size": 50, "learning_rate_schedule": "constant"}

@@ -35,6 +35,8 @@ class StateSums {
   // with p, without most of the noise.                                                               [math.md (47)]
   void AddMeans(kernels::ConstPanelView mean, Noise noise, kernels::ConstPanelView p, double inverse_temperature,
                 ThreadPool& pool);
+  // Adds to Σ (v - μ) of one unit.
+  void AddOffset(Index unit, double amount) { offset()[ToSize(unit)] += amount; }
   // After the last state. With `all`, none is kept any longer.
   void Close(bool all, ThreadPool& pool);
 

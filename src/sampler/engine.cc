@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "grbm/model/energy.h"
 #include "grbm/model/labels.h"
@@ -36,6 +37,7 @@ void Engine::Keep(Extras extras) {
   extras_ = extras;
   extras_.probabilities = extras.probabilities || marginal();
   FitPanels(mean_, extras.means ? count() : 0, model_->visible());
+  if (extras.logits) FitPanels(logits_, count(), model_->hidden());
   Fit(now_);
   if (transition_->acceptance() != Transition::Acceptance::kNone) {
     FitPanels(proposed_.visible, count(), model_->visible());
@@ -131,6 +133,7 @@ void Engine::DrawHidden(const Stream& stream, std::uint64_t step, double tempera
     result.probabilities = now_.probabilities;
     result.probability_scale = static_cast<float>(1 / law_.hidden_temperature());
   }
+  if (extras_.logits) result.logits = logits_;
   UpdateHidden(model_->packed(pool_), now_.visible, rows, result, pool_);
 }
 
@@ -144,6 +147,28 @@ void Engine::DrawUniformLabels(const Stream& stream, std::uint64_t step, Rows ro
 void Engine::PutLabel(Index row, Index label) {
   const kernels::PanelView v = now_.visible;
   for (Index k = 0; k < model_->label_units(); ++k) v(row, model_->gaussian_units() + k) = k == label ? 1.0f : 0.0f;
+}
+
+BasicMatrix<double> Engine::LabelLogs() const {
+  const auto temperature = static_cast<float>(law_.hidden_temperature());
+  std::optional<Model> tempered;
+  if (temperature != 1) tempered.emplace(model_->Tempered(temperature));
+  const Model& model = tempered ? *tempered : *model_;
+  BasicMatrix<double> logs(count(), model.label_units());
+  pool_.ParallelFor(count(), [&](Index r) {
+    Index unit = model.gaussian_units();
+    while (now_.visible.view()(r, unit) == 0) ++unit;
+    const float inverse_variance = model_->inverse_variance()[ToSize(unit)];
+    const std::span<const float> weights = model_->W().row(unit);
+    std::vector<float> without(weights.size());
+    for (Index j = 0; j < model.hidden(); ++j) {
+      without[ToSize(j)] = (logits_.view()(r, j) - weights[ToSize(j)] * inverse_variance) / temperature;
+    }
+    ClassEnergies(model, without, logs.row(r));
+    for (double& l : logs.row(r)) l *= double{temperature} / law_.temperature;
+    NormalizeLogs(logs.row(r));
+  });
+  return logs;
 }
 
 void Engine::UpdateLogits() {

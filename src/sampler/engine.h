@@ -39,6 +39,7 @@ class Engine {
   struct Extras {
     bool probabilities = false;  // p(h | v) of the law
     bool means = false;          // of the visible units, given the step before
+    bool logits = false;         // of v, where h is drawn given it
   };
   void Keep(Extras extras);
 
@@ -65,8 +66,11 @@ class Engine {
   // v ~ N(0, 1), and h ~ p(h | v) at a temperature, of some rows.
   void DrawNoise(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   void DrawHidden(const Stream& stream, std::uint64_t step, double temperature, kernels::Rows rows);
-  // Every class alike.
+  // Every class alike; or a given one.
   void DrawUniformLabels(const Stream& stream, std::uint64_t step, kernels::Rows rows);
+  void PutLabel(Index row, Index label);
+  // log p(y | v) of the law, of all classes, where logits are kept: chains × classes.                    [math.md (72)]
+  BasicMatrix<double> LabelLogs() const;
   // p(h | v) of the law, where it is kept.
   void UpdateProbabilities();
   // μ + W p(h | v) where that is kept, otherwise μ + W h: chains × visible.
@@ -137,7 +141,6 @@ class Engine {
   void MeanOfMove(Index tile, kernels::Rows rows);
   void MoveVisible(const StepPlace& s, States& to, Index tile, kernels::Rows rows) const;
   void UpdateLogits();
-  void PutLabel(Index row, Index label);
   bool draws_labels() const { return model_->label_units() > 0 && !options_.keep_labels; }
   void DrawLabels(const DrawPlace& place, double temperature);
   void SumVisible(const kernels::Panels& product_to, Index tile, kernels::Rows rows);
@@ -160,7 +163,7 @@ class Engine {
   States proposed_;
   std::vector<std::uint8_t> accepted_;
   kernels::Panels mean_;    // of the last move, where wanted
-  kernels::Panels logits_;  // of v without its label, for draws of labels given v; of v, for laws between
+  kernels::Panels logits_;  // where wanted; of v without its label, for draws of labels given v; of v, for laws between
   UnitGaussians base_;
   kernels::Panels anchor_;  // its mean, in every row
   // The move, padded.

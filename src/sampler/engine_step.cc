@@ -131,10 +131,7 @@ void Engine::DrawLabels(const DrawPlace& place, double temperature) {
     for (double& l : logs) l /= temperature;
     NormalizeLogs(logs);
     const std::uint32_t chain = place.first_chain + static_cast<std::uint32_t>(r);
-    const Index label = PickLabel(logs, place.stream.UniformDouble(place.step, chain));
-    PutLabel(r, label);
-    // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
-    for (Index k = 0; mean_.rows() > 0 && k < classes; ++k) mean_.view()(r, first + k) = k == label ? 1.0f : 0.0f;
+    PutLabel(r, PickLabel(logs, place.stream.UniformDouble(place.step, chain)));
   });
 }
 
@@ -204,6 +201,11 @@ void Engine::StepFreely(const StepPlace& s) {
     MoveVisible(s, now_, tile, rows);
   });
   if (draws_labels()) DrawLabels(s.label, options_.temperature);
+  // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
+  for (Index k = 0; extras_.means && k < model_->label_units(); ++k) {
+    const Index i = model_->gaussian_units() + k;
+    for (Index r = 0; r < count(); ++r) mean_.view()(r, i) = now_.visible.view()(r, i);
+  }
   UpdateHiddenOf(s, now_, !marginal());
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "grbm/model/energy.h"
+#include "grbm/model/labels.h"
 #include "grbm/sampler/transition.h"
 #include "sampler/engine.h"
 #include "train/batch_split.h"
@@ -72,6 +73,17 @@ Chains Resample(const Chains& chains, std::span<const double> log_weights, doubl
     CopyRows(chains.hidden.view().Rows(from, 1), out.hidden.view().Rows(r, 1));
   }
   return out;
+}
+
+// Gives rows of an engine classes, the chains of the whole batch being marks at equal distances on the line of all shares,
+// the first at `start` of a distance: of each class as many as its share says, to within one at each of its ends, whichever
+// begin anew.
+//                                                                                                       [math.md (77)]
+void PutLabels(Engine& engine, std::span<const double> log_shares, Index chains, double start, kernels::Rows rows) {
+  for (Index r = rows.first; r < rows.first + rows.count; ++r) {
+    const double mark = static_cast<double>(Index{engine.first()} + r) + start;
+    engine.PutLabel(r, PickLabel(log_shares, mark / static_cast<double>(chains)));
+  }
 }
 
 // Adds (v - mean) uᵀ of a row, u being its conditions: Gaussian × condition units.                        [math.md (82)]
@@ -201,6 +213,11 @@ void Contrastive::Muster(const Model& model, const SamplerOptions& sampler, Inde
   for (const auto& sums : data_sums_) sums->Reset(model);
 }
 
+void Contrastive::set_label_shares(std::span<const double> shares) {
+  label_log_shares_.clear();
+  for (const double share : shares) label_log_shares_.push_back(std::log(share));
+}
+
 void Contrastive::StartChains(std::uint64_t update) {
   const bool given = kept_ && kept_->count() == split_->rows();
   if (given) Distribute(*kept_);
@@ -220,7 +237,11 @@ void Contrastive::StartChains(std::uint64_t update) {
     Engine& engine = crew.engine;
     const auto from_noise = [&](kernels::Rows rows) {
       engine.DrawNoise(noise, update, rows);
-      engine.DrawUniformLabels(labels, update, rows);
+      if (options_.keep_labels) {
+        PutLabels(engine, label_log_shares_, split_->rows(), labels.UniformDouble(update, 0), rows);
+      } else {
+        engine.DrawUniformLabels(labels, update, rows);
+      }
       engine.CopyConditions(*data_, Index{engine.first()} - Index{data_->first()});
       engine.DrawHidden(bits, update, temperature, rows);
     };
@@ -233,6 +254,24 @@ void Contrastive::StartChains(std::uint64_t update) {
       for (Index r = 0; r < engine.count(); ++r) {
         const double u = restart.UniformDouble(update, engine.first() + static_cast<std::uint32_t>(r));
         if (u < options_.restart_fraction) from_noise({r, 1});
+      }
+    }
+  });
+}
+
+void Contrastive::AddExpectedLabels(const Model& model, double counted) {
+  if (!options_.keep_labels || data_->count() == 0) return;
+  const BasicMatrix<double> logs = data_->LabelLogs();
+  ForCrews([&](Crew& crew) {
+    const Index before = Index{crew.engine.first()} - Index{data_->first()};
+    for (const RowSums& part : crew.rows) {
+      for (Index k = 0; k < model.label_units(); ++k) {
+        const Index unit = model.gaussian_units() + k;
+        double more = 0;
+        for (Index r = part.rows.first; r < part.rows.first + part.rows.count; ++r) {
+          more += std::exp(logs(before + r, k)) - double{crew.engine.visible()(r, unit)};
+        }
+        part.sums->AddOffset(unit, counted * more);
       }
     }
   });
@@ -271,8 +310,8 @@ void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::u
       crew.engine.Set(hot, one, law_);
       crew.accepted.push_back(RunChains(crew.engine, {.seed = seed_, .first_step = step}, hooks_, nullptr).front());
     });
-    // Chains give way to those of their own conditions alone: to none.
-    if (model.condition_units() > 0) continue;
+    // Chains give way to those of their own conditions alone: to none. And a class that is kept keeps its share.
+    if (model.condition_units() > 0 || options_.keep_labels) continue;
     const Chains chains = Collect(model);
     const std::vector<double> log_weights = LogWeights(model, sampler, temperature(t), temperature(t + 1), chains);
     Distribute(Resample(chains, log_weights, stream.UniformDouble(step, 0)));
@@ -281,9 +320,11 @@ void Contrastive::Cool(const Model& model, const SamplerOptions& sampler, std::u
   ForCrews([&](Crew& crew) { crew.engine.Set(model, rest, law_); });
 }
 
-Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data,
-                                 std::uint64_t update, Parameters memory, bool report) {
+Parameters Contrastive::Gradient(const Model& model, SamplerOptions sampler, ConstMatrix data, std::uint64_t update,
+                                 Parameters memory, bool report) {
   CheckOptions(sampler);
+  sampler.keep_labels = options_.keep_labels;
+  GRBM_CHECK(!options_.keep_labels || std::ssize(label_log_shares_) == model.label_units());
   CheckKnown(model, data, "data");
   const Index rows = ranks_.count() == 1 ? data.rows() : options_.batch_size;
   const RunPlace whole{.seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps)};
@@ -296,6 +337,8 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   AddData(model, sampler, data, update);
   // Step 2. The negative phase: all steps of the chains after the burn-in.
   StartChains(update);
+  const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
+  AddExpectedLabels(model, counted);
   RunCrews(model, sampler, whole.first_step);
   persistent_ = options_.algorithm == Algorithm::kPcd;
   kept_.reset();
@@ -304,7 +347,6 @@ Parameters Contrastive::Gradient(const Model& model, const SamplerOptions& sampl
   if (memory.W.rows() != model.visible() || memory.W.cols() != model.hidden()) {
     memory = Parameters(model.visible(), model.hidden());
   }
-  const auto counted = static_cast<double>(sampler.steps - options_.burn_in);
   AddUp(model, data, {counted, 1 / (law_.temperature * static_cast<double>(rows) * counted)}, sampler.steps, report,
         memory);
   return memory;
@@ -325,7 +367,9 @@ void Contrastive::AddData(const Model& model, const SamplerOptions& sampler, Con
   engine.Resize(static_cast<std::uint32_t>(own.first), own.count);
   if (own.count == 0) return;
   const bool expected = noise_ > 0 && options_.visible == VisibleKind::kMean;
-  engine.Keep({.probabilities = data_sums_.front()->hidden() == StateSums::Hidden::kProbability, .means = expected});
+  engine.Keep({.probabilities = data_sums_.front()->hidden() == StateSums::Hidden::kProbability,
+               .means = expected,
+               .logits = options_.keep_labels});
   if (noise_ > 0) {
     engine.LoadNoisy(data, noise_, Stream(seed_, Purpose::kNoise), update);
   } else {

@@ -45,6 +45,19 @@ std::vector<Index> NumberGaps(const Dataset& data) {
   return numbers;
 }
 
+// The share of each class in the rows, by their weights.
+std::vector<double> LabelShares(std::span<const Index> labels, std::span<const double> weights, std::size_t classes) {
+  std::vector<double> shares(classes);
+  double sum = 0;
+  for (std::size_t r = 0; r < labels.size(); ++r) {
+    const double weight = weights.empty() ? 1 : weights[r];
+    shares[static_cast<std::size_t>(labels[r])] += weight;
+    sum += weight;
+  }
+  for (double& share : shares) share /= sum;
+  return shares;
+}
+
 // None where a file of a model cannot have them.
 std::vector<std::string> NamesToKeep(const std::vector<std::string>& names) {
   const auto fits = [](const std::string& name) { return name.size() <= ModelFile::kMaxName && IsUtf8(name); };
@@ -124,6 +137,7 @@ Trainer::Setup DataTrainer::MakeSetup(const SamplerHooks& hooks, const std::opti
           .start = std::move(start),
           .ranks = ranks,
           .label_units = std::ssize(statistics_.classes),
+          .label_shares = LabelShares(labels_, data_.weights(), statistics_.classes.size()),
           .gaps = !gap_numbers_.empty(),
           .gap_rows = gap_numbers_.empty() ? 0 : 1 + std::ranges::max(gap_numbers_),
           .gap_numbers =

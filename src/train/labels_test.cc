@@ -193,6 +193,29 @@ TEST(DataTrainer, ClassesAreThoseOfTheStatisticsWhateverTheRowsHave) {
               ::testing::HasSubstr("no labels"));
 }
 
+// Of 100 chains, to within one at each end of a class.
+TEST(DataTrainer, ChainsThatKeepTheirClassHaveItsShareOfTheWeights) {
+  Config config = LabelConfig();
+  config.train.keep_labels = true;
+  config.train.algorithm = Algorithm::kPcd;
+  config.train.batch_size = 100;
+  ThreadPool pool(1);
+  const auto counts = [&](const Dataset& data) {
+    DataTrainer trainer(config, data, 1, pool);
+    trainer.trainer().Update();
+    const Chains chains = trainer.trainer().State().chains.value();
+    std::vector<double> of_class(3);
+    for (Index r = 0; r < chains.count(); ++r) {
+      ++of_class[static_cast<std::size_t>(LabelOf(trainer.trainer().model(), chains.visible.row(r)))];
+    }
+    return of_class;
+  };
+  const Dataset data = Data({7, 3, 3, 7, 9, 3});
+  const auto near = [](double count) { return ::testing::DoubleNear(count, 1); };
+  EXPECT_THAT(counts(data), ::testing::ElementsAre(near(50), near(33.3), near(16.7)));
+  EXPECT_THAT(counts(data.WithWeights({1, 0, 1, 1, 6, 1})), ::testing::ElementsAre(near(20), near(20), near(60)));
+}
+
 TEST(DataTrainer, LabelsThatCannotBeAreRefused) {
   ThreadPool pool(1);
   const auto refused = [&](const Dataset& data, const Config& config) {

@@ -80,6 +80,10 @@ std::vector<Field> TrainOptions::Fields() {
        "labels: weight of the gradient of -log p(y | v) beside that of the likelihood; 0: none. For hidden = "
        "\"probability\", at temperature 1",
        natural, "1"},
+      {"keep_labels", &keep_labels,
+       "labels: a chain keeps the class that it starts with, as many of each as in the data, so that each class is learned "
+       "on its own: for samples that keep theirs (generate.keep_labels), however long chains are; otherwise the class is "
+       "drawn with the rest at each step"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,

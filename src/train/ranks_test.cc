@@ -182,6 +182,20 @@ const Case kCases[] = {
      }},
     {"labels_joint", 47, 900, 70, Method::kGibbsLangevin, Adjust::kMetropolis, Algorithm::kPcd,
      [](Trainer::Setup& s) { s.label_units = 10; }},
+    {"small_kept_labels", 5, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kPcd,
+     [](Trainer::Setup& s) {
+       s.label_units = 2;
+       s.label_shares = {0.3, 0.7};
+       s.train.keep_labels = true;
+     }},
+    {"kept_labels", 47, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kPcd,
+     [](Trainer::Setup& s) {
+       s.label_units = 3;
+       s.label_shares = {0.2, 0.7, 0.1};
+       s.train.keep_labels = true;
+       s.train.hidden = HiddenKind::kProbability;
+       s.train.visible = VisibleKind::kMean;
+     }},
     {"small_gaps", 3, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kPcd,
      [](Trainer::Setup& s) { s.gaps = true; }},
     {"gaps", 37, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kPcd,

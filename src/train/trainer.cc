@@ -83,6 +83,9 @@ void CheckSetup(const Trainer::Setup& setup) {
                                     setup.train.discriminative, wanted));
     }
   }
+  if (setup.train.keep_labels && setup.label_units == 0) {
+    throw ConfigError("train: keep_labels = true: the model has no labels: allowed is false, or set model.labels=true");
+  }
   const auto units = static_cast<std::size_t>(setup.visible - setup.label_units);
   if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
     throw ConfigError("train: unit_scale = \"data\": the data's mean and deviation of every visible unit are needed");
@@ -174,6 +177,7 @@ Trainer::Trainer(const Setup& setup, ReadBatch read, ThreadPool& pool)
       first_row_(OwnRows(setup).first),
       batch_(OwnRows(setup).second, setup.visible + setup.conditions) {
   CheckOptions(setup_.sampler);
+  contrastive_.set_label_shares(setup_.label_shares);
   if (!setup_.gaps || setup_.gap_rows == 0 || setup_.train.gap_start == GapStart::kNoise) return;
   // No unit is on: at first, what is missing is drawn around mu.
   gap_states_.emplace(setup_.gap_rows, BitMatrix(1, setup_.model.hidden).view().groups());

@@ -60,6 +60,8 @@ class Labels(ProgramTest):
         keep = ["--set", "generate.keep_labels=true"]
         self.refuse(64, "generate: keep_labels = true: the model has no labels", "sample", given, *keep, "-o", out)
         self.refuse(64, "generate: keep_labels = true: the model has no labels", "train", "gmm-iso", *keep, "--out", self.folder / "no")
+        self.refuse(64, "train: keep_labels = true: the model has no labels", "train", "gmm-iso", "--set", "train.keep_labels=true",
+                    "--out", self.folder / "no")
         judged = self.results("evaluate", model, "--data", data, "--metrics", "quick", *keep)
         self.assertIn("each class alike", judged["quick"]["frechet"]["note"])
         self.assertNotIn("each class alike", self.results("evaluate", model, "--data", data, "--metrics", "quick")["quick"]["frechet"]["note"])
@@ -157,13 +159,14 @@ class Labels(ProgramTest):
                     "--out", self.folder / "x")
 
     def test_a_run_with_labels_resumes_to_the_same_bits(self):
-        settings = ["--set", "model.labels=true", "--set", "train.algorithm=pcd", "--set", "train.start_temperature=1",
-                    "--set", "train.learning_rate_schedule=constant"]
-        whole = self.train("whole", *settings)
-        half = self.train("half", *settings, "--set", "train.epochs=10")
-        self.assertNotEqual(half.read_bytes()[-64:], whole.read_bytes()[-64:])
-        self.succeed("train", "--resume", "--out", half.parent, "--set", "train.epochs=20", "--quiet")
-        self.assertEqual(half.read_bytes()[-64:], whole.read_bytes()[-64:])
+        for keep in ("false", "true"):
+            settings = ["--set", "model.labels=true", "--set", "train.algorithm=pcd", "--set", "train.start_temperature=1",
+                        "--set", "train.learning_rate_schedule=constant", "--set", f"train.keep_labels={keep}"]
+            whole = self.train(f"whole-{keep}", *settings)
+            half = self.train(f"half-{keep}", *settings, "--set", "train.epochs=10")
+            self.assertNotEqual(half.read_bytes()[-64:], whole.read_bytes()[-64:])
+            self.succeed("train", "--resume", "--out", half.parent, "--set", "train.epochs=20", "--quiet")
+            self.assertEqual(half.read_bytes()[-64:], whole.read_bytes()[-64:])
         self.assertGreater(self.results("density", whole, "--data", "gmm-iso", "-o", self.folder / "density.png")["kl_data_model"], 0)
 
 

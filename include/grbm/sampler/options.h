@@ -28,7 +28,7 @@ struct SamplerOptions {
   double refresh = 0.5;
   Final final = Final::kAuto;
   std::int64_t final_steps = 0;
-  bool keep_labels = false;  // no setting of training, where classes are drawn with the rest
+  bool keep_labels = false;  // no setting of its own: train.keep_labels, or generate.keep_labels
 
   // One declaration per field; refers to this object.
   std::vector<Field> Fields();

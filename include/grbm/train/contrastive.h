@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "grbm/core/ranks.h"
@@ -52,7 +53,7 @@ class Contrastive {
   // data: rows × visible, in the model's units, NaN where a value is missing; with several ranks, the rows that are this one's (RowsOfRank). `update` is the number of the update: with the seed it fixes every draw.
   // The result may be put into the memory of parameters that are no longer needed. `report`: whether all of report() is
   // wanted, the reconstruction, too, which is one product more. Where a hook throws, the chains of pcd are as they were.
-  Parameters Gradient(const Model& model, const SamplerOptions& sampler, ConstMatrix data, std::uint64_t update,
+  Parameters Gradient(const Model& model, SamplerOptions sampler, ConstMatrix data, std::uint64_t update,
                       Parameters memory = {}, bool report = true);
 
   const BatchReport& report() const { return report_; }
@@ -65,6 +66,9 @@ class Contrastive {
   // With several ranks, each is asked once in every gradient, when sums are exchanged; answer(): what the first one said.
   void set_ask(std::function<double()> ask) { ask_ = std::move(ask); }
   double answer() const { return answer_; }
+
+  // The share of each class in the data: needed where chains keep theirs.
+  void set_label_shares(std::span<const double> shares);
 
   // The hidden states, one for each of this rank's rows, from which the next gradient goes on to draw what the rows lack; none:
   // it starts from noise.
@@ -90,6 +94,9 @@ class Contrastive {
   std::size_t OtherSize(const Model& model) const;
   std::vector<double> OtherSums(const Model& model, ConstMatrix data) const;
   void StartChains(std::uint64_t update);
+  // Where chains keep their class: in the gradient in its bias what is expected of it given the data stands in place of theirs.
+  //                                                                                                     [math.md (77)]
+  void AddExpectedLabels(const Model& model, double counted);
   std::vector<double> LogWeights(const Model& model, const SamplerOptions& sampler, double now, double next,
                                  const Chains& chains);
   void Cool(const Model& model, const SamplerOptions& sampler, std::uint64_t first_step);
@@ -113,6 +120,7 @@ class Contrastive {
   std::vector<std::unique_ptr<Crew>> crews_;
   bool persistent_ = false;     // whether the crews hold chains to go on with
   std::optional<Chains> kept_;  // chains to go on with in their place
+  std::vector<double> label_log_shares_;
   std::vector<double> shift_gradient_;
   std::optional<BitMatrix> gap_states_;
   Matrix filled_;  // the rows of the update without gaps, where there were some

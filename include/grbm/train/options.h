@@ -53,6 +53,7 @@ struct TrainOptions {
   ByParameter decay = {1};           // times weight_decay: W alone
   ByParameter clip = SameForAll(0);  // as clip_norm, of one parameter
   double discriminative = 0;
+  bool keep_labels = false;
   std::int64_t burn_in = 0;
   double start_temperature = 1;
   HiddenKind hidden = HiddenKind::kSample;

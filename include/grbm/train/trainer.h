@@ -73,7 +73,8 @@ class Trainer {
     Ranks* ranks = nullptr;
     // So many of the visible units, the last: each row has one of them 1, and the others 0.
     Index label_units = 0;
-    bool gaps = false;  // whether values may be missing: NaN
+    std::vector<double> label_shares = {};  // of the rows, for train.keep_labels
+    bool gaps = false;                      // whether values may be missing: NaN
     // Of as many rows with gaps the hidden states are kept, and gap_numbers has which of them are those of an update's batch, of
     // all ranks, in order; -1: a row without gaps. Where there are none, what is missing is drawn from noise at every update.
     Index gap_rows = 0;
