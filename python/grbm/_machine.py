@@ -101,6 +101,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         step_size_schedule: str = "constant",
         adjust_warmup_epochs: float = 0.0,
         restart_fraction: float = 0.05,
+        far_starts: float = 0.0,
         gap_steps: int = 10,
         gap_start: str = "last",
         log_every: int = 0,
@@ -170,6 +171,7 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         self.step_size_schedule = step_size_schedule
         self.adjust_warmup_epochs = adjust_warmup_epochs
         self.restart_fraction = restart_fraction
+        self.far_starts = far_starts
         self.gap_steps = gap_steps
         self.gap_start = gap_start
         self.log_every = log_every

@@ -137,6 +137,32 @@ void Engine::DrawHidden(const Stream& stream, std::uint64_t step, double tempera
   UpdateHidden(model_->packed(pool_), now_.visible, rows, result, pool_);
 }
 
+void Engine::DrawFar(std::uint64_t seed, std::uint64_t step, double share, Rows rows) {
+  const Stream starts(seed, Purpose::kFarStart);
+  const Stream bits(seed, Purpose::kFarHidden);
+  std::vector<Index> far;
+  std::vector<double> rates;
+  for (Index r = rows.first; r < rows.first + rows.count; ++r) {
+    const double u = starts.UniformDouble(step, first_ + static_cast<std::uint32_t>(r));
+    if (u >= share) continue;
+    far.push_back(r);
+    rates.push_back(u / share);
+  }
+  if (far.empty()) return;
+  BitMatrix h(std::ssize(far), model_->hidden());
+  pool_.ParallelFor(h.rows(), [&](Index k) {
+    const std::uint32_t chain = first_ + static_cast<std::uint32_t>(far[ToSize(k)]);
+    for (Index j = 0; j < h.units(); ++j) h.view().Set(k, j, bits.BitUniform(step, chain, j) < rates[ToSize(k)]);
+  });
+  const Matrix mean = VisibleMean(*model_, h, pool_);
+  for (Index k = 0; k < h.rows(); ++k) {
+    for (Index i = 0; i < model_->gaussian_units(); ++i) {
+      float& v = now_.visible.view()(far[ToSize(k)], i);
+      v = mean(k, i) + std::sqrt(model_->variance()[ToSize(i)]) * v;
+    }
+  }
+}
+
 void Engine::DrawUniformLabels(const Stream& stream, std::uint64_t step, Rows rows) {
   if (model_->label_units() == 0) return;
   for (Index r = rows.first; r < rows.first + rows.count; ++r) {

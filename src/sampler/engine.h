@@ -66,6 +66,9 @@ class Engine {
   // v ~ N(0, 1), and h ~ p(h | v) at a temperature, of some rows.
   void DrawNoise(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   void DrawHidden(const Stream& stream, std::uint64_t step, double temperature, kernels::Rows rows);
+  // Of a share of these rows, in place of noise that is there: v ~ p(v | h) with each unit of h on at a rate of the row's own,
+  // uniform from 0 to 1.                                                                                [math.md (86)]
+  void DrawFar(std::uint64_t seed, std::uint64_t step, double share, kernels::Rows rows);
   // Every class alike; or a given one.
   void DrawUniformLabels(const Stream& stream, std::uint64_t step, kernels::Rows rows);
   void PutLabel(Index row, Index label);

@@ -237,6 +237,7 @@ void Contrastive::StartChains(std::uint64_t update) {
     Engine& engine = crew.engine;
     const auto from_noise = [&](kernels::Rows rows) {
       engine.DrawNoise(noise, update, rows);
+      if (options_.far_starts > 0) engine.DrawFar(seed_, update, options_.far_starts, rows);
       if (options_.keep_labels) {
         PutLabels(engine, label_log_shares_, split_->rows(), labels.UniformDouble(update, 0), rows);
       } else {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "grbm/model/energy.h"
+#include "grbm/model/exact.h"
 #include "support/learning.h"
 #include "support/models.h"
 
@@ -61,6 +62,56 @@ TEST(Contrastive, AShareOfThePersistentChainsBeginsAnew) {
   // 5 standard errors: wrong once in a million.
   EXPECT_NEAR(share(Restarted(0.2, 3)), 0.2, 5 * std::sqrt(0.2 * 0.8 / 4000));
   EXPECT_NE(Restarted(0.2, 3), Restarted(0.2, 4)) << "other chains at every update";
+}
+
+// With h at a rate uniform from 0 to 1, the number of units on is uniform from 0 to all of them: so then is v, but for its noise.
+// 5 standard errors, four comparisons: wrong once in 4e5.
+TEST(Contrastive, AShareOfTheChainsStartsFar) {
+  constexpr Index kRows = 20000;
+  Parameters p(1, 50);
+  std::ranges::fill(p.W.values(), 1.0f);
+  p.mu[0] = 0.5;
+  p.log_var[0] = std::log(0.25f);
+  for (const double share : {0.3, 1.0}) {
+    TrainOptions train;
+    train.algorithm = Algorithm::kPcd;
+    train.far_starts = share;
+    ThreadPool pool(2);
+    Contrastive contrastive(train, 5, pool);
+    contrastive.Gradient(Model(p), Frozen(), Matrix(kRows, 1), 0);
+    const std::optional<Chains> chains = contrastive.chains();
+    for (const double least : {10.0, 40.0}) {
+      const double expected = share * (50 - least + 0.5) / 51;
+      const auto above = std::ranges::count_if(chains->visible.values(), [&](float v) { return v > least + 0.5; });
+      EXPECT_NEAR(static_cast<double>(above) / kRows, expected, 5 * std::sqrt(expected * (1 - expected) / kRows)) << least;
+    }
+  }
+}
+
+// Half of the model's mass is 20 deviations from all data, where no chain from N(0, 1) gets.
+TEST(Contrastive, ModesFarFromTheDataAreUnlearnedByChainsThatStartFar) {
+  const auto far_mass_after_training = [](double share) {
+    Parameters p(1, 1);
+    p.W(0, 0) = 20;
+    p.b[0] = -200;
+    TrainOptions train;
+    train.algorithm = Algorithm::kPcd;
+    train.far_starts = share;
+    SamplerOptions sampler;
+    sampler.method = Method::kGibbs;
+    sampler.steps = 1;
+    ThreadPool pool(1);
+    Contrastive contrastive(train, 5, pool);
+    for (std::uint64_t update = 0; update < 200; ++update) {
+      const Matrix data = testing::RandomVisible(100, 1, update);
+      const Parameters gradient = contrastive.Gradient(Model(p), sampler, data, update);
+      p.W(0, 0) -= 0.1f * gradient.W(0, 0);
+      p.b[0] -= 0.1f * gradient.b[0];
+    }
+    return ExactModel(Model(p)).Moments().h[0];
+  };
+  EXPECT_NEAR(far_mass_after_training(0), 0.5, 0.01);
+  EXPECT_LT(far_mass_after_training(0.25), 0.01);
 }
 
 // With chains that stay where they begin, μ's gradient tells where that is: the mean of the chains less that of the data.

@@ -107,6 +107,10 @@ std::vector<Field> TrainOptions::Fields() {
       {"adjust_warmup_epochs", &adjust_warmup_epochs, "epochs at the start in which no move is rejected", natural, "2"},
       {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
        share},
+      {"far_starts", &far_starts,
+       "share of the chains that start anew from hidden units of which any share may be on, in place of v ~ N(0, 1): far "
+       "from all data, so that states into which only longer chains would fall are found, and unlearned",
+       share, "0.25"},
       {"gap_steps",
        &gap_steps,
        "data.gaps = \"sample\": steps of Gibbs sampling, at an update, to missing values given the known ones",

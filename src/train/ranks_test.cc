@@ -187,6 +187,7 @@ const Case kCases[] = {
        s.label_units = 2;
        s.label_shares = {0.3, 0.7};
        s.train.keep_labels = true;
+       s.train.far_starts = 0.5;
      }},
     {"kept_labels", 47, 900, 70, Method::kGibbs, Adjust::kNone, Algorithm::kPcd,
      [](Trainer::Setup& s) {
@@ -195,6 +196,7 @@ const Case kCases[] = {
        s.train.keep_labels = true;
        s.train.hidden = HiddenKind::kProbability;
        s.train.visible = VisibleKind::kMean;
+       s.train.far_starts = 0.5;
      }},
     {"small_gaps", 3, 70, 120, Method::kLangevin, Adjust::kMetropolis, Algorithm::kPcd,
      [](Trainer::Setup& s) { s.gaps = true; }},

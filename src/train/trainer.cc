@@ -67,6 +67,12 @@ void CheckSetup(const Trainer::Setup& setup) {
                     "\"noise-cd\" and burn_in of 1 and more, otherwise set it to 1",
                     setup.train.start_temperature));
   }
+  if (setup.train.far_starts > 0 && setup.train.algorithm == Algorithm::kCd) {
+    throw ConfigError(
+        fmt::format("train: far_starts = {}: with algorithm = \"cd\" chains start from data: allowed is 0, or set "
+                    "algorithm = \"pcd\" or \"noise-cd\"",
+                    setup.train.far_starts));
+  }
   if (setup.train.visible == VisibleKind::kMean) {
     RequireMeans(setup.sampler,
                  FindSampler(setup.sampler.method).marginal || setup.train.hidden == HiddenKind::kProbability);

@@ -37,6 +37,8 @@ class BadInput(ProgramTest):
                     "train", "gmm-iso", "--set", "sampler.stps=5", *out)
         self.refuse(64, "allowed is section.key=value", "train", "gmm-iso", "--set", "steps", *out)
         self.refuse(64, "start_temperature = 20.*burn_in of 1 and more", "train", "gmm-iso", "--set", "train.burn_in=0", *out)
+        self.refuse(64, "far_starts = 0.5: with algorithm = \"cd\" chains start from data", "train", "gmm-iso", "--set", "train.algorithm=cd",
+                    "--set", "train.start_temperature=1", "--set", "train.far_starts=0.5", *out)
         self.refuse(64, "start_temperature = 20.*noise-cd", "train", "gmm-iso", "--set", "train.algorithm=pcd", *out)
         self.refuse(64, "burn_in = 50: allowed is below sampler.steps", "train", "gmm-iso", "--set", "train.burn_in=50", *out)
         self.refuse(64, "a step of 3 variances diverges", "train", "gmm-iso", "--set", "sampler.step_size=3", *out)

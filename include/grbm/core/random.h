@@ -38,6 +38,8 @@ enum class Purpose : std::uint8_t {
   kMixture = 18,
   kStrokes = 19,
   kBatchWeights = 20,
+  kFarStart = 21,
+  kFarHidden = 22,
   kEvaluate = 32,
 };
 

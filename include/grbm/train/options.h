@@ -63,6 +63,7 @@ struct TrainOptions {
   Schedule step_size_schedule = Schedule::kConstant;
   double adjust_warmup_epochs = 0;
   double restart_fraction = 0.05;
+  double far_starts = 0;
   std::int64_t gap_steps = 10;
   GapStart gap_start = GapStart::kLast;
   double stop_after = 0;
