@@ -83,7 +83,8 @@ TEST(Contrastive, AShareOfTheChainsStartsFar) {
     for (const double least : {10.0, 40.0}) {
       const double expected = share * (50 - least + 0.5) / 51;
       const auto above = std::ranges::count_if(chains->visible.values(), [&](float v) { return v > least + 0.5; });
-      EXPECT_NEAR(static_cast<double>(above) / kRows, expected, 5 * std::sqrt(expected * (1 - expected) / kRows)) << least;
+      EXPECT_NEAR(static_cast<double>(above) / kRows, expected, 5 * std::sqrt(expected * (1 - expected) / kRows))
+          << least;
     }
   }
 }

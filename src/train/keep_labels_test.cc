@@ -142,6 +142,24 @@ TEST_P(KeptLabels, TheGradientIsThatOfEachClassOnItsOwn) {
 INSTANTIATE_TEST_SUITE_P(Samplers, KeptLabels, ::testing::ValuesIn(testing::SamplersWithALaw()),
                          [](const auto& test) { return test.param.name; });
 
+// Whatever classes chains have, and however many of their steps count.
+TEST(KeptLabelsOf, BiasesOfClassesAreOfTheDataAlone) {
+  const Model model = LabelledModel(3, 3, 4, 9, 0.8);
+  Matrix data = WithRoomForLabels(model, testing::RandomVisible(300, 3, 4));
+  for (Index r = 0; r < 300; ++r) SetLabel(model, data.row(r), 2);
+  const std::vector<double> expected = ExpectedLabels(model, 1, data, false);
+  TrainOptions train = Kept(HiddenKind::kProbability, VisibleKind::kMean);
+  train.burn_in = 1;
+  ThreadPool pool(2);
+  Contrastive contrastive(train, 5, pool);
+  contrastive.set_label_shares(kShares);
+  const Parameters gradient =
+      contrastive.Gradient(model, testing::LearningOptions(Method::kGibbs, Adjust::kNone, 1, 4), data, 0);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_NEAR(double{gradient.mu[3 + k]}, expected[k] - (k == 2 ? 1 : 0), 1e-5) << k;
+  }
+}
+
 // However often chains begin anew, there are as many of each class as its share says, to within one at each of its ends.
 TEST(KeptLabelsOf, ChainsFromNoiseHaveTheSharesOfTheData) {
   const Model model = LabelledModel(3, 3, 4, 9, 0.8);
