@@ -247,6 +247,8 @@ class TrainState:
     @property
     def updates(self) -> int:
         """How many were made."""
+    def without_chains(self) -> TrainState:
+        """The same with chains that start anew."""
     def without_gaps(self) -> TrainState:
         """The same for other rows: without the states from which missing values of these are drawn on."""
 

@@ -412,7 +412,8 @@ class Machine(TagsMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             raise ValueError("partial_fit: a model from a file lacks the state of training: fit it anew")
         trainer = self._trainer(config, data, seed, None if first else self._statistics, classes if first else ())
         if not first:
-            trainer.restore(self._state)
+            # Chains that keep their class are of those of the rows before.
+            trainer.restore(self._state.without_chains() if self.keep_labels else self._state)
         run_trainer(trainer, self.callbacks or (), bool(self.verbose), -(-data.rows // config["train.batch_size"]))
         return self._take(trainer)
 

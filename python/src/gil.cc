@@ -17,8 +17,6 @@ bool InterpreterEnds() {
 #endif
 }
 
-bool HasGil() { return Py_IsInitialized() != 0 && PyGILState_Check() != 0; }
-
 py::object CallPython(const py::object& function, const py::tuple& arguments) {
   PyObject* const result = Survive([&] { return PyObject_Call(function.ptr(), arguments.ptr(), nullptr); });
   if (result == nullptr) throw py::error_already_set();

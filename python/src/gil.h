@@ -8,7 +8,6 @@
 #include <cxxabi.h>
 #include <pybind11/pybind11.h>
 
-#include <optional>
 #include <utility>
 
 namespace grbm::python {
@@ -17,8 +16,6 @@ namespace py = pybind11;
 
 [[noreturn]] void SleepForEver();
 bool InterpreterEnds();
-// Whether this thread has it.
-bool HasGil();
 
 // The result of f, in which Python may ask for the GIL.
 template <typename Function>
@@ -36,20 +33,14 @@ auto Survive(const Function& f) {
 
 class Gil {
  public:
-  // The thread that ends the interpreter has it, and lets go of what globals hold.
-  Gil() {
-    if (HasGil()) return;
-    if (InterpreterEnds()) SleepForEver();
-    state_ = Survive([] { return PyGILState_Ensure(); });
-  }
-  ~Gil() {
-    if (state_) PyGILState_Release(*state_);
-  }
+  Gil()
+      : state_(Survive([] { return InterpreterEnds() ? (SleepForEver(), PyGILState_LOCKED) : PyGILState_Ensure(); })) {}
+  ~Gil() { PyGILState_Release(state_); }
   Gil(const Gil&) = delete;
   Gil& operator=(const Gil&) = delete;
 
  private:
-  std::optional<PyGILState_STATE> state_;
+  PyGILState_STATE state_;
 };
 
 class GilReleased {

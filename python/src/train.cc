@@ -262,6 +262,13 @@ void BindTrain(py::module_& m) {
       .def(py::pickle(&StateTuple, FromPickle("state", &StateFrom)))
       .def_readonly("updates", &TrainState::updates, "How many were made.")
       .def(
+          "without_chains",
+          [](TrainState s) {
+            s.chains.reset();
+            return s;
+          },
+          "The same with chains that start anew.")
+      .def(
           "without_gaps",
           [](TrainState s) {
             s.gaps.reset();

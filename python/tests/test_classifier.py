@@ -135,6 +135,21 @@ def test_classes_are_learned_on_their_own(iris):
         grbm.GaussianBernoulliRBM(n_hidden=2, epochs=1, keep_labels=True).fit(X)
 
 
+def test_partial_fit_starts_chains_that_keep_their_class_anew(iris):
+    X, y = iris
+
+    def fitted(restart_fraction, keep):
+        machine = grbm.GRBMClassifier(
+            n_hidden=12, batch_size=150, random_state=3, discriminative=0, restart_fraction=restart_fraction, keep_labels=keep
+        )
+        for rows in (y < 2, y > 0):  # an update each, of other classes
+            machine.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        return machine.model_.W
+
+    np.testing.assert_array_equal(fitted(0.01, True), fitted(1, True))
+    assert not np.array_equal(fitted(0.01, False), fitted(1, False))
+
+
 def test_partial_fit(iris):
     X, y = iris
     parameters = {**SMALL, "batch_size": 50, "learning_rate_schedule": "constant"}

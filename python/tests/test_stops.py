@@ -192,6 +192,17 @@ def test_a_script_ends_that_still_has_data(what):
     assert result.returncode == 0 and not result.stderr, (result.returncode, result.stderr)
 
 
+def test_an_interpreter_beside_this_one_changes_nothing():
+    pytest.importorskip("_xxsubinterpreters")
+    script = """import numpy as np, grbm, _xxsubinterpreters as s
+s.destroy(s.create())
+X = np.random.default_rng(0).normal(size=(200, 5)).astype(np.float32)
+grbm.GaussianBernoulliRBM(n_hidden=4, epochs=5, callbacks=[lambda metrics: None]).fit(X)
+kept = grbm.Dataset(X)"""
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 0 and not result.stderr, (result.returncode, result.stderr)
+
+
 def test_ctrl_c_stops_a_run_in_a_folder_with_a_checkpoint(tmp_path):
     with pytest.warns(UserWarning, match="resume"):
         run = grbm.train(

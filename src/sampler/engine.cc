@@ -183,7 +183,7 @@ BasicMatrix<double> Engine::LabelLogs() const {
   BasicMatrix<double> logs(count(), model.label_units());
   pool_.ParallelFor(count(), [&](Index r) {
     Index unit = model.gaussian_units();
-    while (now_.visible.view()(r, unit) == 0) ++unit;
+    while (unit + 1 < model.visible() && now_.visible.view()(r, unit) == 0) ++unit;
     const float inverse_variance = model_->inverse_variance()[ToSize(unit)];
     const std::span<const float> weights = model_->W().row(unit);
     std::vector<float> without(weights.size());

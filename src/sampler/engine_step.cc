@@ -96,14 +96,19 @@ void Engine::MeanOfMove(Index tile, Rows rows) {
 
 // v' = m + keep (v - m) + noise ξ, of one tile.
 void Engine::MoveVisible(const StepPlace& s, States& to, Index tile, Rows rows) const {
+  // Units that stay as they are: m + 1 (v - m) is v but for its rounding, which would add up.
+  std::vector<float> still;
+  const auto for_still = [&](const auto& body) {
+    const Index end = std::min(model_->visible(), (tile + 1) * kernels::kGroup);
+    for (Index i = std::max(model_->gaussian_units(), tile * kernels::kGroup); i < end; ++i) {
+      for (Index r = rows.first; r < rows.first + rows.count; ++r) body(r, i);
+    }
+  };
+  for_still([&](Index r, Index i) { still.push_back(now_.visible.view()(r, i)); });
   kernels::MoveVisible(s.visible, {model_->packed(pool_).mu(), keep_, noise_}, now_.visible, now_.product, tile, rows,
                        to.visible);
-  if (&to == &now_) return;
-  // m + 1 (v - m) is v but for its rounding.
-  const Index end = std::min(model_->visible(), (tile + 1) * kernels::kGroup);
-  for (Index i = std::max(model_->gaussian_units(), tile * kernels::kGroup); i < end; ++i) {
-    for (Index r = rows.first; r < rows.first + rows.count; ++r) to.visible.view()(r, i) = now_.visible.view()(r, i);
-  }
+  auto next = still.begin();
+  for_still([&](Index r, Index i) { to.visible.view()(r, i) = *next++; });
 }
 
 // Labels given h, of which the product is that of the present state or, where there is no h, given v.
@@ -202,9 +207,11 @@ void Engine::StepFreely(const StepPlace& s) {
   });
   if (draws_labels()) DrawLabels(s.label, options_.temperature);
   // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
-  for (Index k = 0; extras_.means && k < model_->label_units(); ++k) {
-    const Index i = model_->gaussian_units() + k;
-    for (Index r = 0; r < count(); ++r) mean_.view()(r, i) = now_.visible.view()(r, i);
+  if (extras_.means) {
+    for (Index k = 0; k < model_->label_units(); ++k) {
+      const Index i = model_->gaussian_units() + k;
+      for (Index r = 0; r < count(); ++r) mean_.view()(r, i) = now_.visible.view()(r, i);
+    }
   }
   UpdateHiddenOf(s, now_, !marginal());
 }

@@ -74,8 +74,7 @@ std::vector<Field> GenerateOptions::Fields() {
        "what to show of its last state: see sampler.final; auto: as there"},
       {"keep_labels", &keep_labels,
        "of a model with labels: a chain keeps the class that it starts with, so that each class is as likely as the "
-       "others; "
-       "otherwise it is drawn with the rest at each step"},
+       "others; otherwise it is drawn with the rest at each step"},
   };
 }
 

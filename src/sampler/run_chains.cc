@@ -14,9 +14,6 @@ void CheckSums(const Engine& engine, const StateSums& sums, const SamplerHooks& 
   const bool of_probabilities = sums.hidden() == StateSums::Hidden::kProbability;
   const bool of_means = sums.visible() == StateSums::Visible::kMean;
   if (hooks.step) {
-    if (engine.options().keep_labels) {
-      throw ConfigError("train: keep_labels = true: a hooked step draws what it likes: set keep_labels = false");
-    }
     if (!of_means) return;
     throw ConfigError("train: visible = \"mean\": the mean of a hooked step is not known: set visible = \"sample\"");
   }

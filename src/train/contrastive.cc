@@ -326,6 +326,9 @@ Parameters Contrastive::Gradient(const Model& model, SamplerOptions sampler, Con
   CheckOptions(sampler);
   sampler.keep_labels = options_.keep_labels;
   GRBM_CHECK(!options_.keep_labels || std::ssize(label_log_shares_) == model.label_units());
+  if (options_.keep_labels && hooks_.step) {
+    throw ConfigError("train: keep_labels = true: a hooked step draws what it likes: set keep_labels = false");
+  }
   CheckKnown(model, data, "data");
   const Index rows = ranks_.count() == 1 ? data.rows() : options_.batch_size;
   const RunPlace whole{.seed = seed_, .first_step = update * static_cast<std::uint64_t>(sampler.steps)};

@@ -122,7 +122,9 @@ TEST_P(KeptLabels, TheGradientIsThatOfEachClassOnItsOwn) {
       one.temperature = temperature;
       const Parameters gradient = contrastive.Gradient(model, one, data, 0);
       const Chains after = contrastive.chains().value();
-      for (Index r = 0; r < kRows; ++r) ASSERT_EQ(LabelOf(model, after.visible.row(r)), LabelOfRow(r, kRows));
+      for (Index r = 0; r < kRows; ++r) {
+        for (Index k = 0; k < 3; ++k) ASSERT_EQ(after.visible(r, 3 + k), k == LabelOfRow(r, kRows) ? 1 : 0);
+      }
       for (std::size_t k = 0; k < 3; ++k) {
         EXPECT_NEAR(double{gradient.mu[3 + k]}, (expected[k] - kShares[k]) / temperature, 1e-5) << k;
         EXPECT_EQ(gradient.log_var[3 + k], 0);
@@ -252,7 +254,7 @@ TEST(KeptLabelsOf, ClassesAreLearnedWithTheirShares) {
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(std::exp(logs[k]), kShares[k], 0.05) << k;
 }
 
-TEST(KeptLabelsOf, ModelsWithoutLabelsOrWithHookedStepsAreRefused) {
+TEST(KeptLabelsOf, WhatCannotKeepThemIsRefused) {
   ThreadPool pool(1);
   Trainer::Setup setup;
   setup.train.keep_labels = true;
@@ -263,6 +265,22 @@ TEST(KeptLabelsOf, ModelsWithoutLabelsOrWithHookedStepsAreRefused) {
                   setup, [](std::uint64_t, MutableMatrix) {}, pool);
             }),
             "train: keep_labels = true: the model has no labels: allowed is false, or set model.labels=true");
+  setup.label_units = 2;
+  setup.label_shares = {0.5, 0.5};
+  setup.train.algorithm = Algorithm::kPcd;
+  setup.train.restart_fraction = 0;
+  EXPECT_EQ(ErrorOf([&] {
+              Trainer(
+                  setup, [](std::uint64_t, MutableMatrix) {}, pool);
+            }),
+            "train: keep_labels = true: chains that never start anew are never of other classes: set "
+            "train.restart_fraction above 0");
+  setup.train.centred = true;
+  EXPECT_EQ(ErrorOf([&] {
+              Trainer(
+                  setup, [](std::uint64_t, MutableMatrix) {}, pool);
+            }),
+            "train: keep_labels = true: the biases of classes are learned apart: set train.centred=false");
   const Model model = LabelledModel(3, 3, 4, 9, 0.8);
   Contrastive contrastive(Kept(HiddenKind::kSample, VisibleKind::kSample), 5, pool, 0,
                           {.step = [](const Model&, Chains&, std::uint64_t) {}});

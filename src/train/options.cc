@@ -81,9 +81,10 @@ std::vector<Field> TrainOptions::Fields() {
        "\"probability\", at temperature 1",
        natural, "1"},
       {"keep_labels", &keep_labels,
-       "labels: a chain keeps the class that it starts with, as many of each as in the data, so that each class is learned "
-       "on its own: for samples that keep theirs (generate.keep_labels), however long chains are; otherwise the class is "
-       "drawn with the rest at each step"},
+       "labels: a chain keeps the class that it starts with, as many of each as in the data, so that each class is "
+       "learned "
+       "on its own: for samples that keep theirs (generate.keep_labels) and for telling classes, not for likelihoods; "
+       "otherwise the class is drawn with the rest at each step"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,
@@ -108,7 +109,8 @@ std::vector<Field> TrainOptions::Fields() {
       {"restart_fraction", &restart_fraction, "pcd: share of the chains that start anew from noise at an update",
        share},
       {"far_starts", &far_starts,
-       "share of the chains that start anew from hidden units of which any share may be on, in place of v ~ N(0, 1): far "
+       "share of the chains that start anew from hidden units of which any share may be on, in place of v ~ N(0, 1): "
+       "far "
        "from all data, so that states into which only longer chains would fall are found, and unlearned",
        share, "0.25"},
       {"gap_steps",

@@ -89,8 +89,15 @@ void CheckSetup(const Trainer::Setup& setup) {
                                     setup.train.discriminative, wanted));
     }
   }
-  if (setup.train.keep_labels && setup.label_units == 0) {
-    throw ConfigError("train: keep_labels = true: the model has no labels: allowed is false, or set model.labels=true");
+  if (setup.train.keep_labels) {
+    // Centred steps are of one objective in all parameters; and counts that never change are never quite those of the shares.
+    const bool forever = setup.train.algorithm == Algorithm::kPcd && setup.train.restart_fraction == 0;
+    const char* const why =
+        setup.label_units == 0 ? "the model has no labels: allowed is false, or set model.labels=true"
+        : setup.train.centred  ? "the biases of classes are learned apart: set train.centred=false"
+        : forever ? "chains that never start anew are never of other classes: set train.restart_fraction above 0"
+                  : nullptr;
+    if (why != nullptr) throw ConfigError(fmt::format("train: keep_labels = true: {}", why));
   }
   const auto units = static_cast<std::size_t>(setup.visible - setup.label_units);
   if (setup.train.unit_scale == UnitScale::kData && (setup.mean.size() != units || setup.deviation.size() != units)) {
