@@ -254,6 +254,40 @@ TEST(KeptLabelsOf, ClassesAreLearnedWithTheirShares) {
   for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(std::exp(logs[k]), kShares[k], 0.05) << k;
 }
 
+// Where other parameters hardly move, the biases of classes come from 30 nats off to where each is told as often as it is.
+TEST(KeptLabelsOf, BiasesOfClassesKeepUpWhateverTheLearningRate) {
+  Trainer::Setup setup;
+  setup.model.hidden = 4;
+  setup.sampler = testing::LearningOptions(Method::kGibbs, Adjust::kNone, 1, 1);
+  setup.train = Kept(HiddenKind::kProbability, VisibleKind::kMean, 0.1);
+  setup.train.batch_size = 200;
+  setup.train.epochs = 300;
+  setup.train.learning_rate = 1e-9;
+  setup.visible = 6;
+  setup.rows = 200;
+  setup.label_units = 3;
+  setup.label_shares = kShares;
+  const Model first = LabelledModel(3, 3, 4, 9, 0.8);
+  Parameters start(6, 4);
+  for (Index i = 0; i < 6; ++i) std::ranges::copy(first.W().row(i), start.W.row(i).begin());
+  std::ranges::copy(first.b(), start.b.begin());
+  std::ranges::copy(first.mu(), start.mu.begin());
+  start.mu[4] -= 30;
+  setup.start = start;
+  Matrix data = WithRoomForLabels(first, testing::RandomVisible(200, 3, 4));
+  for (Index r = 0; r < 200; ++r) SetLabel(first, data.row(r), LabelOfRow(r, 200));
+  ThreadPool pool(1);
+  const auto read = [&](std::uint64_t, MutableMatrix out) { CopyRows(data.view(), out); };
+  Trainer trainer(setup, read, pool);
+  while (!trainer.done()) trainer.Update(false);
+  const std::vector<double> expected = ExpectedLabels(trainer.model(), 1, data, false);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(expected[k], kShares[k], 0.001) << k;
+  setup.train.rate[Parameters::kMu] = 0;
+  Trainer still(setup, read, pool);
+  still.Update(false);
+  EXPECT_EQ(still.model().mu()[4], start.mu[4]);
+}
+
 TEST(KeptLabelsOf, WhatCannotKeepThemIsRefused) {
   ThreadPool pool(1);
   Trainer::Setup setup;

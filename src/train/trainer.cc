@@ -238,6 +238,26 @@ Parameters Trainer::BatchGradient(const SamplerOptions& sampler, bool report, Of
   return GradientGivenConditions(model_, of_units, contrastive_.shift_gradient(), pool_);
 }
 
+// Takes the gradient in the classes' biases out. Returns where they go in its place, a tenth of the way in the logarithm to where
+// each class would be expected as often as it is: nothing pulls at c but these counts, so c needs no small steps, and must keep
+// up with all other parameters, whatever their rates are.                                               [math.md (77)]
+std::vector<float> Trainer::TakeLabelBiases(Parameters& gradient) const {
+  constexpr double kPart = 0.1;
+  constexpr double kLeast = 0.01;  // of a share, for the logarithm
+  std::vector<float> next;
+  const double temperature = LawOf(setup_.sampler).temperature;
+  for (std::size_t k = 0; k < static_cast<std::size_t>(model_.label_units()); ++k) {
+    const std::size_t unit = static_cast<std::size_t>(model_.gaussian_units()) + k;
+    const double scale = temperature * double{model_.variance()[unit]};
+    const double share = setup_.label_shares[k];
+    const double expected = share + scale * double{gradient.mu[unit]};
+    const double move = share > 0 ? -kPart * scale * std::log(std::max(expected / share, kLeast)) : 0;
+    next.push_back(model_.mu()[unit] + static_cast<float>(move));
+    gradient.mu[unit] = 0;
+  }
+  return next;
+}
+
 UpdateMetrics Trainer::Update(bool report) {
   const TrainOptions& train = setup_.train;
   UpdateMetrics metrics;
@@ -272,8 +292,11 @@ UpdateMetrics Trainer::Update(bool report) {
     MoveOffsets(*offsets, means, updates_);
     CentreGradient(model_, *offsets, gradient, pool_);
   }
+  const bool apart = train.keep_labels && train.rate[Parameters::kMu] > 0;
+  const std::vector<float> label_biases = apart ? TakeLabelBiases(gradient) : std::vector<float>();
   metrics.gradient_norm = optimizer_.Step(model_.parameters(), metrics.learning_rate, gradient, pool_);
   if (!std::isfinite(metrics.gradient_norm)) diverged("the gradient is not finite");
+  std::ranges::copy(label_biases, gradient.mu.begin() + model_.gaussian_units());
   if (train.centred) UncentreStep(model_, *offsets, gradient, pool_);
   try {
     Model next(std::move(gradient), setup_.model.variance_floor, setup_.label_units);

@@ -56,6 +56,7 @@ struct Parameters {
 
   // All of them, in the order of files. They refer to these parameters.
   static constexpr std::size_t kCount = 6;
+  static constexpr std::size_t kMu = 2;
   std::array<ParameterTensor<float>, kCount> Tensors();
   std::array<ParameterTensor<const float>, kCount> Tensors() const;
 

@@ -114,6 +114,7 @@ class Trainer {
   void TakeGapStates();
   void PutGapStates();
   // The estimate of the gradient from the batch, and the means of v and h over it.
+  std::vector<float> TakeLabelBiases(Parameters& gradient) const;
   Parameters BatchGradient(const SamplerOptions& sampler, bool report, Offsets& means);
 
   Setup setup_;
