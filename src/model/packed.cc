@@ -25,10 +25,6 @@ void PackedWeights::Pack(const Model& model, ThreadPool& pool) {
       kernels::PackTransposed(model.W(), k - forward_panels, transposed_);
     }
   });
-  // Nothing pulls a condition from where it is.
-  for (Index i = model.visible() - model.condition_units(); i < model.visible(); ++i) {
-    for (Index j = 0; j < model.hidden(); ++j) transposed_.view()(j, i) = 0;
-  }
 }
 
 void PackRows(ConstMatrix from, PanelView to, ThreadPool& pool) {

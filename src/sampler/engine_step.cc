@@ -32,13 +32,9 @@ Engine::StepPlace Engine::PlaceOf(const RunPlace& place, std::int64_t step) cons
           draw(Purpose::kAccept),        draw(Purpose::kLabel)};
 }
 
-// Label units stay where they are, for they have a draw of their own, and so do conditions, which are given.
 void Engine::SetMove(const Move& move) {
   keep_ = PanelRow(move.keep);
   noise_ = PanelRow(move.noise);
-  const Index others = model_->visible() - model_->gaussian_units();
-  std::fill_n(keep_.data() + model_->gaussian_units(), others, 1.0f);
-  std::fill_n(noise_.data() + model_->gaussian_units(), others, 0.0f);
   const double deviation = double{move.noise.front()};
   variance_share_ = deviation * deviation / double{model_->variance().front()};
   has_move_ = true;
@@ -96,7 +92,7 @@ void Engine::MeanOfMove(Index tile, Rows rows) {
 
 // v' = m + keep (v - m) + noise ξ, of one tile.
 void Engine::MoveVisible(const StepPlace& s, States& to, Index tile, Rows rows) const {
-  // Units that stay as they are: m + 1 (v - m) is v but for its rounding, which would add up.
+  // Label units stay where they are, for they have a draw of their own, and so do conditions, which are given.
   std::vector<float> still;
   const auto for_still = [&](const auto& body) {
     const Index end = std::min(model_->visible(), (tile + 1) * kernels::kGroup);
@@ -206,12 +202,9 @@ void Engine::StepFreely(const StepPlace& s) {
     MoveVisible(s, now_, tile, rows);
   });
   if (draws_labels()) DrawLabels(s.label, options_.temperature);
-  // What is expected of a label goes with p(h | v, y) of that label: the label itself is added.
-  if (extras_.means) {
-    for (Index k = 0; k < model_->label_units(); ++k) {
-      const Index i = model_->gaussian_units() + k;
-      for (Index r = 0; r < count(); ++r) mean_.view()(r, i) = now_.visible.view()(r, i);
-    }
+  // What is expected of a label goes with p(h | v, y) of that label: the label itself is added, and so are conditions.
+  for (Index i = model_->gaussian_units(); mean_.rows() > 0 && i < model_->visible(); ++i) {
+    for (Index r = 0; r < count(); ++r) mean_.view()(r, i) = now_.visible.view()(r, i);
   }
   UpdateHiddenOf(s, now_, !marginal());
 }
