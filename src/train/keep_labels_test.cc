@@ -208,23 +208,29 @@ TEST(KeptLabelsOf, ChainsThatCoolKeepTheirs) {
   EXPECT_THAT(counts, ::testing::ElementsAre(50, 30, 20));
 }
 
+// Batches of 200 rows of three classes with kShares.
+Trainer::Setup KeptSetup(Index values, std::int64_t steps, double restart_fraction) {
+  Trainer::Setup setup;
+  setup.model.hidden = 4;
+  setup.sampler = testing::LearningOptions(Method::kGibbs, Adjust::kNone, 1, steps);
+  setup.train = Kept(HiddenKind::kProbability, VisibleKind::kMean, restart_fraction);
+  setup.train.batch_size = 200;
+  setup.visible = values + 3;
+  setup.rows = 200;
+  setup.label_units = 3;
+  setup.label_shares = kShares;
+  return setup;
+}
+
 // Three classes that overlap: a model that learns each on its own has their places and, by the biases of the classes, their
 // shares, too.
 TEST(KeptLabelsOf, ClassesAreLearnedWithTheirShares) {
   const std::vector<double> centres = {-1, 0.3, 1.2};
-  Trainer::Setup setup;
-  setup.model.hidden = 4;
-  setup.sampler = testing::LearningOptions(Method::kGibbs, Adjust::kNone, 1, 5);
-  setup.train = Kept(HiddenKind::kProbability, VisibleKind::kMean, 0.02);
-  setup.train.batch_size = 200;
+  Trainer::Setup setup = KeptSetup(1, 5, 0.02);
   setup.train.epochs = 4000;
   setup.train.learning_rate = 0.02;
   setup.train.optimizer = OptimizerKind::kAdam;
   setup.train.momentum = 0.9;
-  setup.visible = 4;
-  setup.rows = 200;
-  setup.label_units = 3;
-  setup.label_shares = kShares;
   ThreadPool pool(1);
   Trainer* self = nullptr;
   Trainer trainer(
@@ -256,17 +262,9 @@ TEST(KeptLabelsOf, ClassesAreLearnedWithTheirShares) {
 
 // Where other parameters hardly move, the biases of classes come from 30 nats off to where each is told as often as it is.
 TEST(KeptLabelsOf, BiasesOfClassesKeepUpWhateverTheLearningRate) {
-  Trainer::Setup setup;
-  setup.model.hidden = 4;
-  setup.sampler = testing::LearningOptions(Method::kGibbs, Adjust::kNone, 1, 1);
-  setup.train = Kept(HiddenKind::kProbability, VisibleKind::kMean, 0.1);
-  setup.train.batch_size = 200;
+  Trainer::Setup setup = KeptSetup(3, 1, 0.1);
   setup.train.epochs = 300;
   setup.train.learning_rate = 1e-9;
-  setup.visible = 6;
-  setup.rows = 200;
-  setup.label_units = 3;
-  setup.label_shares = kShares;
   const Model first = LabelledModel(3, 3, 4, 9, 0.8);
   Parameters start(6, 4);
   for (Index i = 0; i < 6; ++i) std::ranges::copy(first.W().row(i), start.W.row(i).begin());

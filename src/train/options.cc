@@ -82,9 +82,8 @@ std::vector<Field> TrainOptions::Fields() {
        natural, "1"},
       {"keep_labels", &keep_labels,
        "labels: a chain keeps the class that it starts with, as many of each as in the data, so that each class is "
-       "learned "
-       "on its own: for samples that keep theirs (generate.keep_labels) and for telling classes, not for likelihoods; "
-       "otherwise the class is drawn with the rest at each step"},
+       "learned on its own: for samples that keep theirs (generate.keep_labels) and for telling classes, not for "
+       "likelihoods; otherwise the class is drawn with the rest at each step"},
       {"burn_in", &burn_in, "steps of a chain that do not enter the gradient", natural},
       {"start_temperature",
        &start_temperature,
@@ -110,8 +109,7 @@ std::vector<Field> TrainOptions::Fields() {
        share},
       {"far_starts", &far_starts,
        "share of the chains that start anew from hidden units of which any share may be on, in place of v ~ N(0, 1): "
-       "far "
-       "from all data, so that states into which only longer chains would fall are found, and unlearned",
+       "far from all data, so that states into which only longer chains would fall are found, and unlearned",
        share, "0.25"},
       {"gap_steps",
        &gap_steps,
