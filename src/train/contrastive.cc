@@ -335,6 +335,7 @@ Parameters Contrastive::Gradient(const Model& model, SamplerOptions sampler, Con
   CheckRun(sampler, 0, rows, whole);
   law_ = hooks_.step ? Law{} : LawOf(sampler);
   report_.unstable_units = CheckStability(model, sampler).unstable;
+  report = report || std::isnan(report_.reconstruction);
   Muster(model, sampler, rows);
 
   // Step 1. The positive phase: v from the data, its gaps filled in, h ~ p(h | v) of the chains' law.

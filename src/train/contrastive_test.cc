@@ -177,6 +177,24 @@ TEST(Contrastive, VarietyIsTheSpreadOfTheChainsAsAShareOfTheDatas) {
   EXPECT_NEAR(variety(1000), 0, 1e-6);
 }
 
+TEST(Contrastive, TheReconstructionIsMeasuredWhereItIsAskedForAndByTheFirstUpdate) {
+  const Model model = RandomModel(3, 4, 1, 0.5);
+  ThreadPool pool(2);
+  const SamplerOptions sampler = LearningOptions(Method::kGibbs, Adjust::kNone, 0.8, 2);
+  Contrastive seldom({}, 5, pool);
+  Contrastive always({}, 5, pool);
+  double last = 0;
+  for (const std::uint64_t update : {3, 4, 5, 6}) {
+    const Matrix data = testing::RandomVisible(40, 3, update);
+    const bool asked = update == 5;
+    EXPECT_EQ(Values(seldom.Gradient(model, sampler, data, update, {}, asked)),
+              Values(always.Gradient(model, sampler, data, update)));
+    if (update == 3 || asked) last = always.report().reconstruction;
+    EXPECT_EQ(seldom.report().reconstruction, last) << update;
+    EXPECT_GT(last, 0);
+  }
+}
+
 TEST(Contrastive, NothingDiffersWhereTheDatasUnitsNeverDo) {
   Parameters p(1, 2);
   p.b = {1000, -1000};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,10 +28,11 @@ struct GradientScale;
 struct BatchReport {
   double acceptance = 1;       // share of the chains' moves that were accepted
   double hidden_activity = 0;  // mean of the hidden units on the data
-  double reconstruction = 0;   // mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit; where it is
-                               // not asked for, that of the last update for which it was
-  Index unstable_units = 0;    // see CheckStability
-  double variety = 1;          // how much the chains' hidden units differ at their end, as a share of the data's
+  // Mean of (v - E[v | h])² on the data, with h ~ p(h | v); per visible unit; where it is not asked for, that of the last
+  // update for which it was; measured by the first in any case.
+  double reconstruction = std::numeric_limits<double>::quiet_NaN();
+  Index unstable_units = 0;  // see CheckStability
+  double variety = 1;        // how much the chains' hidden units differ at their end, as a share of the data's
 };
 
 // The rows of a batch that are a rank's: the first, and how many.
