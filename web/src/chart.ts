@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { cssColor, format, h } from "./dom";
 import { smoothed } from "./smooth";
-import { logRange, logTicks } from "./ticks";
+import { logRange, logTicks, tickTexts } from "./ticks";
 
 export interface Line {
   name: string;
@@ -188,10 +188,10 @@ export class Chart {
         series.push({ stroke: color, width: 2, spanGaps: true, points: { show: false }, ...(line.dash ? { dash: line.dash } : {}) });
       }
     }
-    const tick = this.options.tick ?? format;
+    const tick = this.options.tick;
     const places = this.options.places;
     const xLabels = (splits: number[]): string[] => {
-      const labels = splits.map(tick);
+      const labels = tick ? splits.map(tick) : tickTexts(splits);
       this.right = Math.max(12, Math.ceil(textWidth(labels[labels.length - 1] ?? "") / 2) + 3);
       return labels;
     };
@@ -208,7 +208,7 @@ export class Chart {
           ...(places ? { splits: (_, __, low, high) => places(low, high) } : {}) },
         { stroke: text, font, grid, ticks: grid,
           size: (_, labels) => Math.max(40, 16 + Math.max(...(labels ?? []).map(textWidth))),
-          values: (_, splits) => splits.map((v) => (v === null ? "" : format(v))),
+          values: (_, splits) => tickTexts(splits),
           ...(this.log ? { splits: (_, __, low, high) => logTicks(low, high, MOST_LOG_TICKS), filter: (_, splits) => splits } : {}) },
       ],
       cursor: {

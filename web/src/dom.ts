@@ -22,15 +22,16 @@ export function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A number as a person reads it: four digits, or a whole number in groups of three. */
-export function format(value: number | null | undefined): string {
+/** A number as a person reads it: four digits or so many, or a whole number in groups of three. */
+export function format(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e15) return value.toLocaleString("en-US");
-  if (size >= 1e6 || size < 1e-4) return value.toExponential(2).replace("e+", "e");
-  if (size >= 1000) return Math.round(value).toLocaleString("en-US");
-  return String(Number(value.toPrecision(4)));
+  if (size >= 1e6 || size < 1e-4) return Number(value.toPrecision(digits)).toExponential().replace("e+", "e");
+  const whole = Math.floor(Math.log10(size)) + 1;
+  if (whole > 3) return Number(value.toPrecision(Math.max(digits, whole))).toLocaleString("en-US", { maximumFractionDigits: 12 });
+  return String(Number(value.toPrecision(digits)));
 }
 
 /** The colour of a custom property, for a canvas. */

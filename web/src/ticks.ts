@@ -1,4 +1,5 @@
-// Where a logarithmic axis begins and ends, and where it is marked.
+// Where a logarithmic axis begins and ends, and where it is marked; how marks are written.
+import { format } from "./dom";
 
 /** The range of the values with a little room, not the decades about them. */
 export function logRange(low: number, high: number): [number, number] {
@@ -29,4 +30,14 @@ export function logTicks(low: number, high: number, most: number): number[] {
     }
   }
   return ticks;
+}
+
+/** Marks with as many digits as tell each from the next: four, or more where they are close together. */
+export function tickTexts(ticks: readonly (number | null)[]): string[] {
+  const values = ticks.filter((tick) => tick !== null);
+  const gap = Math.min(...values.slice(1).map((tick, k) => Math.abs(tick - values[k]!)));
+  const tells = (digits: number): boolean => values.every((tick) => Math.abs(Number(tick.toPrecision(digits)) - tick) < gap / 100);
+  let digits = 4;
+  while (digits < 15 && !tells(digits)) ++digits;
+  return ticks.map((tick) => (tick === null ? "" : format(tick, digits)));
 }

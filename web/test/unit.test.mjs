@@ -13,8 +13,8 @@ async function load(name) {
   return import(`data:text/javascript;base64,${Buffer.from(bundle.outputFiles[0].contents).toString("base64")}`);
 }
 const { smoothed } = await load("smooth");
-const { logRange, logTicks } = await load("ticks");
-const { byName, runColor, runDash } = await load("dom");
+const { logRange, logTicks, tickTexts } = await load("ticks");
+const { byName, format, runColor, runDash } = await load("dom");
 const { durationText, secondsAt, secondsLeft, speed } = await load("times");
 
 const close = (a, b, tolerance = 1e-9) => assert.ok(Math.abs(a - b) <= tolerance, `${a} is not ${b}`);
@@ -55,6 +55,22 @@ test("a logarithmic axis is as long as its values, and marked at round numbers",
   assert.ok(logTicks(1e-12, 1e8, 6).length <= 7);
   const [one, same] = logRange(5, 5);
   assert.ok(one < 5 && same > 5);
+});
+
+test("marks have as many digits as tell each from the next", () => {
+  assert.deepEqual(tickTexts([0.25, 0.5, 0.75]), ["0.25", "0.5", "0.75"]);
+  assert.deepEqual(tickTexts([0.0099996, 0.0099998, 0.01]), ["0.0099996", "0.0099998", "0.01"]);
+  assert.deepEqual(tickTexts([0.99985, 0.9999, 0.99995]), ["0.99985", "0.9999", "0.99995"]);
+  assert.deepEqual(tickTexts([7041.5, 7042, 7042.5]), ["7,041.5", "7,042", "7,042.5"]);
+  assert.deepEqual(tickTexts([1e-6, 1.0001e-6]), ["1e-6", "1.0001e-6"]);
+  assert.deepEqual(tickTexts([1, null, 100]), ["1", "", "100"]);
+  assert.deepEqual(tickTexts([0.1 + 0.2]), ["0.3"]);
+});
+
+test("numbers have four digits, or are whole", () => {
+  assert.deepEqual([0, 12345, 12345.6, 1234.56, 0.123456, 1.5e7 + 0.5, 1.234567e-5].map((v) => format(v)),
+                   ["0", "12,345", "12,346", "1,235", "0.1235", "1.5e7", "1.235e-5"]);
+  assert.deepEqual([null, undefined, NaN].map((v) => format(v)), ["–", "–", "–"]);
 });
 
 test("names are in the order in which people count, and 32 runs look different", () => {
