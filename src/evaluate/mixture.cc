@@ -5,6 +5,12 @@
 
 namespace grbm {
 
+namespace {
+
+constexpr double kWithin = 3;  // standard deviations of a mode
+
+}  // namespace
+
 std::optional<Mixture> FindMixture(std::string_view name) {
   if (name == "gmm-iso") return IsotropicMixture();
   if (name == "gmm-aniso") return AnisotropicMixture();
@@ -63,11 +69,32 @@ std::vector<Estimate> ModeShares(const Mixture& mixture, ConstMatrix points) {
     for (Index r = 0; r < points.rows(); ++r) {
       const double x = (double{points(r, 0)} - c.mean[0]) / c.deviation[0];
       const double y = (double{points(r, 1)} - c.mean[1]) / c.deviation[1];
-      inside.push_back(x * x + y * y <= 9 ? 1 : 0);
+      inside.push_back(x * x + y * y <= kWithin * kWithin ? 1 : 0);
     }
     shares.push_back(Mean(inside));
   }
   return shares;
+}
+
+std::vector<double> ModeMasses(const Mixture& mixture, const LogDensity2& log_density) {
+  // Rings of equal areas, points evenly on each: all stand for the same area.
+  constexpr int kRings = 2000;
+  constexpr int kAngles = 32;
+  std::vector<double> masses;
+  for (const Mixture::Component& c : mixture.components) {
+    double sum = 0;
+    for (int ring = 0; ring < kRings; ++ring) {
+      const double radius = kWithin * std::sqrt((ring + 0.5) / kRings);
+      for (int k = 0; k < kAngles; ++k) {
+        const double angle = 2 * std::numbers::pi * k / kAngles;
+        sum += std::exp(log_density(c.mean[0] + c.deviation[0] * radius * std::cos(angle),
+                                    c.mean[1] + c.deviation[1] * radius * std::sin(angle)));
+      }
+    }
+    const double area = std::numbers::pi * kWithin * kWithin * c.deviation[0] * c.deviation[1];
+    masses.push_back(sum * area / (kRings * kAngles));
+  }
+  return masses;
 }
 
 }  // namespace grbm

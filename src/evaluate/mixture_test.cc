@@ -58,6 +58,21 @@ TEST(Mixture, SharesOfModesAreTheirWeights) {
   }
 }
 
+TEST(Mixture, MassesOfModesAreThoseOfTheDensity) {
+  const Mixture mixture = AnisotropicMixture();
+  const std::vector<double> whole = ModeMasses(mixture, [&](double x, double y) { return mixture.LogDensity(x, y); });
+  ASSERT_EQ(whole.size(), 3u);
+  for (std::size_t c = 0; c < 3; ++c) {
+    EXPECT_NEAR(whole[c], mixture.components[c].weight * (1 - std::exp(-4.5)), 1e-6);
+  }
+  // One Gaussian about the second mode, half as wide: 6 deviations of its own.
+  const Mixture narrow = {{{1.0, {5, -5}, {0.625, 0.25}}}};
+  const std::vector<double> one = ModeMasses(mixture, [&](double x, double y) { return narrow.LogDensity(x, y); });
+  EXPECT_NEAR(one[0], 0, 1e-9);
+  EXPECT_NEAR(one[1], 1 - std::exp(-18.0), 1e-5);
+  EXPECT_NEAR(one[2], 0, 1e-9);
+}
+
 TEST(Mixture, IsFoundByName) {
   EXPECT_TRUE(FindMixture("gmm-iso"));
   EXPECT_TRUE(FindMixture("gmm-aniso"));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -177,6 +178,29 @@ TEST_F(FigureTest, LogarithmicColoursShowWhatIsFaint) {
   }
   panel.value.low = panel.value.high = 0;
   EXPECT_THAT(Message<ConfigError>(One(panel)), HasSubstr("value: log = true: give the range of the colours"));
+}
+
+// Two modes 40 nats apart in height, which a density shows as one, and depths with no end.
+TEST_F(FigureTest, LogDensitiesShowModesOfNoMass) {
+  const auto log_density = [](double x, double y) {
+    const auto peak = [&](double at) { return -((x - at) * (x - at) + y * y) / 2; };
+    return 700 + std::max(peak(-5), peak(5) - 40);
+  };
+  const DensityPanel panel = PlaneLogDensity("", "", log_density);
+  const auto at = [&](double x) { return panel.density(100, static_cast<Index>((x + 10) * 10)); };
+  EXPECT_NEAR(at(-5), 0, 0.01);
+  EXPECT_NEAR(at(5), -40, 0.01);
+  EXPECT_LT(at(0), -12);
+  EXPECT_EQ(panel.value.high, 0);
+  EXPECT_EQ(panel.value.low, std::ranges::min(panel.density.values()));
+  Drawn(One(panel));
+  const double nothing = -std::numeric_limits<double>::infinity();
+  for (const auto& bottomless : {PlaneLogDensity("", "", [&](double x, double) { return x < 0 ? 0 : nothing; }),
+                                 PlaneLogDensity("", "", [&](double, double) { return nothing; })}) {
+    EXPECT_EQ(std::ranges::min(bottomless.density.values()), -1e4F);
+    Drawn(One(bottomless));
+  }
+  EXPECT_EQ(PlaneLogDensity("", "", [](double, double) { return 3; }).value.low, -1);  // flat: a range nevertheless
 }
 
 TEST_F(FigureTest, PanelsThatAreComparedShareTheirColours) {

@@ -106,38 +106,51 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
   return rows;
 }
 
-std::string SharesText(const Mixture& mixture, ConstMatrix points) {
-  const std::vector<Estimate> shares = ModeShares(mixture, points);
-  return fmt::format("modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0].value, 100 * shares[1].value,
-                     100 * shares[2].value);
+std::string PercentText(std::span<const double> shares) {
+  return fmt::format("modes: {:.0f} %, {:.0f} %, {:.0f} %", 100 * shares[0], 100 * shares[1], 100 * shares[2]);
 }
 
-// A column of a figure: a density, points v, and their means given h.
+std::string SharesText(const Mixture& mixture, ConstMatrix points) {
+  std::vector<double> shares;
+  for (const Estimate& share : ModeShares(mixture, points)) shares.push_back(share.value);
+  return PercentText(shares);
+}
+
+// A column of a figure: a density and its logarithm, points v, and their means given h.
 struct PlaneColumn {
+  Panel log_density;  // or what is to be said in its place
   std::optional<DensityPanel> density;
-  Panel no_density;  // in its place
   Panel points, means;
 };
 
-// Row by row: densities, the same with logarithmic colours, points, means. One range of colours for all.
+PlaneColumn MakeColumn(const std::string& title, const std::string& kl, const Mixture& mixture,
+                       const LogDensity2& log_density) {
+  return {PlaneLogDensity(title, PercentText(ModeMasses(mixture, log_density)), log_density),
+          PlaneDensity("", kl, log_density),
+          {},
+          {}};
+}
+
+// Row by row: negative energies, densities, the same with logarithmic colours, points, means. Densities have one range of
+// colours.
 std::vector<Panel> RowsOf(std::vector<PlaneColumn> columns) {
   std::vector<DensityPanel> densities;
+  std::vector<Panel> panels;
   for (PlaneColumn& column : columns) {
     if (column.density) densities.push_back(std::move(*column.density));
+    panels.push_back(std::move(column.log_density));
   }
   ShareColors(densities);
-  std::vector<Panel> panels;
   for (const bool log : {false, true}) {
     auto next = densities.begin();
     for (const PlaneColumn& column : columns) {
       if (!column.density) {
-        panels.push_back(log ? EmptyPanel("", "") : column.no_density);
+        panels.push_back(EmptyPanel("", ""));
         continue;
       }
       panels.emplace_back(*next++);
       if (!log) continue;
       DensityPanel below = LogarithmicColors(std::get<DensityPanel>(std::move(panels.back())));
-      below.title.clear();
       below.caption.clear();
       panels.back() = std::move(below);
     }
@@ -150,14 +163,14 @@ std::vector<Panel> RowsOf(std::vector<PlaneColumn> columns) {
 // Of one model, or what became of it.
 PlaneColumn ModelPanels(const RowResult& row, const Mixture& mixture, Page& page) {
   const std::string title = row.row.labels[2];
-  if (!row.trained()) return {{}, EmptyPanel(title, row.Trouble()), EmptyPanel("", ""), EmptyPanel("", "")};
+  if (!row.trained()) return {EmptyPanel(title, row.Trouble()), {}, EmptyPanel("", ""), EmptyPanel("", "")};
   ModelFile file = row.ReadModelFile();
-  std::optional<DensityPanel> density;
+  PlaneColumn column = {EmptyPanel(title, "the density could not be computed"), {}, {}, {}};
   try {
     const Quadrature law(file.law());
     const Score* kl = row.result->Find("mixture", "kl_data_model");
-    density = PlaneDensity(title, kl != nullptr ? fmt::format("KL {:.3g} nats", kl->estimate.value) : "",
-                           DensityInOwnUnits(law, file.standardization));
+    column = MakeColumn(title, kl != nullptr ? fmt::format("KL {:.3g} nats", kl->estimate.value) : "", mixture,
+                        DensityInOwnUnits(law, file.standardization));
   } catch (const Error&) {
   }
   const auto points = [&](Final final) {
@@ -166,8 +179,9 @@ PlaneColumn ModelPanels(const RowResult& row, const Mixture& mixture, Page& page
     const std::string caption = SharesText(mixture, shown);
     return PlanePoints("", caption, std::move(shown));
   };
-  return {std::move(density), EmptyPanel(title, "the density could not be computed"), points(Final::kSample),
-          points(Final::kMean)};
+  column.points = points(Final::kSample);
+  column.means = points(Final::kMean);
+  return column;
 }
 
 // KL and acceptance over training, a curve for each sampler.
@@ -201,10 +215,10 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
   Matrix points = mixture.Sample(seed, kPoints).points;
   const std::string caption = SharesText(mixture, points);
   std::vector<PlaneColumn> columns;
-  columns.push_back(
-      {PlaneDensity("truth", fmt::format("a single Gaussian: KL {:.2f} nats", KlOfFittedGaussian(mixture)),
-                    [&](double x, double y) { return mixture.LogDensity(x, y); }),
-       EmptyPanel("", ""), PlanePoints("", caption, std::move(points)), EmptyPanel("", "means of the samples above")});
+  columns.push_back(MakeColumn("truth", fmt::format("a single Gaussian: KL {:.2f} nats", KlOfFittedGaussian(mixture)),
+                               mixture, [&](double x, double y) { return mixture.LogDensity(x, y); }));
+  columns.back().points = PlanePoints("", caption, std::move(points));
+  columns.back().means = EmptyPanel("", "means of the samples above");
   for (const RowResult* row : rows) {
     if (row->result) columns.push_back(ModelPanels(*row, mixture, page));
   }
@@ -225,15 +239,16 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
 
 void Render(Page& page) {
   page.Text(
-      "Densities above, all in one range of colours, and below them once more on a logarithmic scale, which shows "
-      "faint "
-      "modes; below them 1,000 samples from noise, v as it is, and below these the means μ + W h of the same "
-      "samples, which is what the paper's figures show. From the left: the truth, and what each sampler learned. KL is "
-      "KL(data ‖ model) in nats, by quadrature; below each panel of samples stands the share of them within three "
-      "deviations of each mode (the truth: 33 %, 33 %, 34 %, less 1 %). The paper shows negative energies and samples "
-      "and gives no numbers. Densities are those of the chains' law: exp(−E/τ), for Langevin with adjustment "
-      "exp(−Ẽ/τ); "
-      "without adjustment, where the chains have no law that is known, exp(−E/τ) with the temperature of their steps.");
+      "Rows from above: negative energies −Ẽ, each in colours of its own, as the paper shows them; the densities they "
+      "make, all in one range of colours; the same on a logarithmic scale, which shows faint modes; 1,000 samples from "
+      "noise, v as it is; and the means μ + W h of the same samples, which the paper shows. From the left: the truth, "
+      "and what each sampler learned. KL is KL(data ‖ model) in nats, by quadrature. Below negative energies stands "
+      "the "
+      "mass of the density within three deviations of each mode, below samples the share of them there (the truth: "
+      "33 %, 33 %, 34 %, less 1 %). A mode may be seen in the energies and have next to no mass: ten nats below the "
+      "top are little of a range of a hundred. The paper gives no numbers. All this is of the chains' law: exp(−E/τ), "
+      "for Langevin with adjustment exp(−Ẽ/τ); without adjustment, where the chains have no law that is known, "
+      "exp(−E/τ) with the temperature of their steps.");
   page.Text(
       "*As published*: Gibbs at temperature 1; Langevin and Gibbs-Langevin in steps at temperature 100, the batch "
       "size; "
@@ -256,7 +271,10 @@ void Render(Page& page) {
   page.Table({"mixture", "trained", "sampler"}, "paper",
              {{"ours: KL(data ‖ model)", "mixture", "kl_data_model", ""},
               {"ours: KL(model ‖ data)", "mixture", "kl_model_data", ""},
-              {"ours: share of mode 1", "mixture", "share_mode_1", ""},
+              {"mass of mode 1", "mixture", "mass_mode_1", ""},
+              {"of mode 2", "mixture", "mass_mode_2", ""},
+              {"of mode 3", "mixture", "mass_mode_3", ""},
+              {"samples in mode 1", "mixture", "share_mode_1", ""},
               {"of mode 2", "mixture", "share_mode_2", ""},
               {"of mode 3", "mixture", "share_mode_3", ""}});
 }

@@ -25,7 +25,7 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
   add(batch, 1, "the paper's setting");
   for (const double factor : Choose<std::vector<double>>(scale, {}, {2.5, 10}, {2.5, 10})) {
     add(1, factor, "");
-    add(batch, factor, "sometimes fails");
+    add(batch, factor, "sometimes fails (in its own settings)");
   }
   return rows;
 }
@@ -33,9 +33,12 @@ std::vector<Row> Rows(const ReproduceOptions& options) {
 void Render(Page& page) {
   page.Text(
       "The paper divides the energy of a batch by the batch size and keeps the noise of its Langevin steps: that is a "
-      "chain at a temperature of the batch size. It reports no other. Here the temperature alone differs; all rows "
-      "make equally many updates at equal cost, and each model is sampled at the temperature at which it was trained. "
-      "Steps above 0.04 variances sometimes broke down in the paper: they are tried at both ends.");
+      "chain at a temperature of the batch size (its Gibbs and its adjusted Gibbs-Langevin have temperature 1, and its "
+      "images are drawn at 100). Here the temperature alone differs; all rows make equally many updates at equal cost, "
+      "and each model is sampled at the temperature at which it was trained. Steps above 0.04 variances sometimes "
+      "broke "
+      "down in the paper. Larger ones are tried at both ends, but where steps are in units of each unit's variance, or "
+      "the clip is another, that is not the paper's test: the settings above say it.");
   page.Table({"temperature", "step size"}, "paper");
   page.DrawSamples("Samples of models trained at each temperature", 3,
                    [](const Row& row) { return fmt::format("temperature {}, step {}", row.labels[0], row.labels[1]); });
