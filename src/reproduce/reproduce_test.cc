@@ -201,7 +201,8 @@ std::vector<Row> TinyRows(const ReproduceOptions&) {
             {"mixture"}}}};
 }
 void RenderTiny(Page& page) {
-  page.Table({"kind"}, "paper", {{"ours: KL", "mixture", "kl_data_model", ""}});
+  page.Table({"kind"}, "paper",
+             {{"ours: KL", "mixture", "kl_data_model", ""}, {"back", "mixture", "kl_model_data", ""}});
   page.Draw("panels", {.title = {}, .panels = {EmptyPanel("wild", page.rows()[1].Trouble())}}, "panels");
 }
 const Experiment kTiny = {"tiny", "for the test", TinyRows, RenderTiny};
@@ -228,6 +229,11 @@ TEST_F(Reproduce, ADivergedCellIsAResultThatSaysWhen) {
   const std::string page = ReadFile(RenderPage(kTiny, options, pool));
   EXPECT_THAT(page, HasSubstr("| wild | — | diverged at update " + std::to_string(wild.updates + 1)));
   EXPECT_THAT(page, HasSubstr("grbm train gmm-iso --set train.epochs=2"));
+
+  CellResult failed = fine;
+  failed.metrics["mixture"] = {{"failed", {}, "no law"}};
+  WriteResultFile(ResultPath(cells[0].folder), failed);
+  EXPECT_THAT(ReadFile(RenderPage(kTiny, options, pool)), HasSubstr("| fine | 1.5 | failed: no law | — | 20 |"));
 }
 
 // Stops after so many questions.
