@@ -77,22 +77,23 @@ std::vector<Estimate> ModeShares(const Mixture& mixture, ConstMatrix points) {
 }
 
 std::vector<double> ModeMasses(const Mixture& mixture, const LogDensity2& log_density) {
-  // Rings of equal areas, points evenly on each: all stand for the same area.
-  constexpr int kRings = 2000;
-  constexpr int kAngles = 32;
+  // Circles evenly spaced in the area within them, points evenly on each: Simpson's rule across, the trapezoidal one around.
+  constexpr int kCircles = 400;
+  constexpr int kAngles = 128;
   std::vector<double> masses;
   for (const Mixture::Component& c : mixture.components) {
     double sum = 0;
-    for (int ring = 0; ring < kRings; ++ring) {
-      const double radius = kWithin * std::sqrt((ring + 0.5) / kRings);
+    for (int circle = 0; circle <= kCircles; ++circle) {
+      const double radius = kWithin * std::sqrt(static_cast<double>(circle) / kCircles);
+      const int weight = circle == 0 || circle == kCircles ? 1 : circle % 2 == 1 ? 4 : 2;
       for (int k = 0; k < kAngles; ++k) {
         const double angle = 2 * std::numbers::pi * k / kAngles;
-        sum += std::exp(log_density(c.mean[0] + c.deviation[0] * radius * std::cos(angle),
-                                    c.mean[1] + c.deviation[1] * radius * std::sin(angle)));
+        sum += weight * std::exp(log_density(c.mean[0] + c.deviation[0] * radius * std::cos(angle),
+                                             c.mean[1] + c.deviation[1] * radius * std::sin(angle)));
       }
     }
     const double area = std::numbers::pi * kWithin * kWithin * c.deviation[0] * c.deviation[1];
-    masses.push_back(sum * area / (kRings * kAngles));
+    masses.push_back(sum * area / (3 * kCircles * kAngles));
   }
   return masses;
 }

@@ -71,6 +71,14 @@ TEST(Mixture, MassesOfModesAreThoseOfTheDensity) {
   EXPECT_NEAR(one[0], 0, 1e-9);
   EXPECT_NEAR(one[1], 1 - std::exp(-18.0), 1e-5);
   EXPECT_NEAR(one[2], 0, 1e-9);
+  // A quarter as wide, 1.5 deviations from the third mode, in no direction of the axes: six of its own within the edge.
+  const Point2 deviation = mixture.components[2].deviation;
+  const Mixture aside = {{{1.0,
+                           {0 + 1.5 * std::cos(0.6) * deviation[0], 5 + 1.5 * std::sin(0.6) * deviation[1]},
+                           {deviation[0] / 4, deviation[1] / 4}}}};
+  const std::vector<double> third = ModeMasses(mixture, [&](double x, double y) { return aside.LogDensity(x, y); });
+  EXPECT_NEAR(third[0] + third[1], 0, 1e-9);
+  EXPECT_NEAR(third[2], 1, 1e-5);
 }
 
 TEST(Mixture, IsFoundByName) {

@@ -57,7 +57,7 @@ DensityPanel LogarithmicColors(DensityPanel panel) {
 }
 
 DensityPanel PlaneLogDensity(const std::string& title, const std::string& caption, const LogDensity2& log_density) {
-  DensityPanel panel = PlanePanel(title, caption, "nats below the top", log_density);
+  DensityPanel panel = PlanePanel(title, caption, "log density, top at 0", log_density);
   const float highest = std::ranges::max(panel.density.values());
   const float top = std::isfinite(highest) ? highest : 0;
   for (float& v : panel.density.values()) v = std::max(v - top, kDeepest);

@@ -239,24 +239,21 @@ void DrawWay(Page& page, const std::string& mixture_name, const Way& way, std::u
 
 void Render(Page& page) {
   page.Text(
-      "Rows from above: negative energies −Ẽ, each in colours of its own, as the paper shows them; the densities they "
-      "make, all in one range of colours; the same on a logarithmic scale, which shows faint modes; 1,000 samples from "
-      "noise, v as it is; and the means μ + W h of the same samples, which the paper shows. From the left: the truth, "
-      "and what each sampler learned. KL is KL(data ‖ model) in nats, by quadrature. Below negative energies stands "
-      "the "
-      "mass of the density within three deviations of each mode, below samples the share of them there (the truth: "
-      "33 %, 33 %, 34 %, less 1 %). A mode may be seen in the energies and have next to no mass: ten nats below the "
-      "top are little of a range of a hundred. The paper gives no numbers. All this is of the chains' law: exp(−E/τ), "
-      "for Langevin with adjustment exp(−Ẽ/τ); without adjustment, where the chains have no law that is known, "
-      "exp(−E/τ) with the temperature of their steps.");
+      "Rows from above: log-densities, each in colours of its own, which the paper shows as negative energies −Ẽ; the "
+      "densities, all in one range of colours; the same on a logarithmic scale, which shows faint modes; 1,000 samples "
+      "from noise, v as it is; and the means μ + W h of the same samples, which the paper shows. From the left: the "
+      "truth, and what each sampler learned. KL is KL(data ‖ model) in nats, by quadrature. Below log-densities stands "
+      "the mass of the density within three deviations of each mode, below samples the share of them there (the truth: "
+      "33 %, 33 %, 34 %, less 1 %). A mode may be seen in −Ẽ and have next to no mass: ten nats below the top are "
+      "little of a range of a hundred. The paper gives no numbers. All this is of the chains' law: exp(−E/τ), for "
+      "Langevin with adjustment exp(−Ẽ/τ); without adjustment, where the chains have no law that is known, exp(−E/τ) "
+      "with the temperature of their steps.");
   page.Text(
       "*As published*: Gibbs at temperature 1; Langevin and Gibbs-Langevin in steps at temperature 100, the batch "
-      "size; "
-      "with adjustment, Langevin is accepted against exp(−Ẽ/100) and Gibbs-Langevin against exp(−E), as in the program "
-      "that made the paper's figures. Since its repair it accepts Gibbs-Langevin against exp(−E/100): a sixth row. A "
-      "seventh has Langevin accepted against exp(−Ẽ). The program draws the hidden units of the data also for "
-      "Langevin, "
-      "where the paper's text and this one take their probabilities.");
+      "size; with adjustment, Langevin is accepted against exp(−Ẽ/100) and Gibbs-Langevin against exp(−E), as in the "
+      "program that made the paper's figures. Since its repair it accepts Gibbs-Langevin against exp(−E/100): a sixth "
+      "row. A seventh has Langevin accepted against exp(−Ẽ). The program draws the hidden units of the data also for "
+      "Langevin, where the paper's text and this one take their probabilities.");
   const std::vector<Way> ways = Ways();
   const std::uint64_t seeds = page.options().seeds;
   for (std::size_t w = 0; w < ways.size(); ++w) {
@@ -271,12 +268,12 @@ void Render(Page& page) {
   page.Table({"mixture", "trained", "sampler"}, "paper",
              {{"ours: KL(data ‖ model)", "mixture", "kl_data_model", ""},
               {"ours: KL(model ‖ data)", "mixture", "kl_model_data", ""},
-              {"mass of mode 1", "mixture", "mass_mode_1", ""},
+              {"ours: mass of mode 1", "mixture", "mass_mode_1", ""},
               {"of mode 2", "mixture", "mass_mode_2", ""},
               {"of mode 3", "mixture", "mass_mode_3", ""},
-              {"samples in mode 1", "mixture", "share_mode_1", ""},
-              {"of mode 2", "mixture", "share_mode_2", ""},
-              {"of mode 3", "mixture", "share_mode_3", ""}});
+              {"ours: samples in mode 1", "mixture", "share_mode_1", ""},
+              {"in mode 2", "mixture", "share_mode_2", ""},
+              {"in mode 3", "mixture", "share_mode_3", ""}});
 }
 
 }  // namespace

@@ -158,9 +158,10 @@ void Page::Table(std::vector<std::string> labels, const std::string& published, 
     std::vector<std::string> line = TableLabels(*row);
     line.push_back(row->row.published.empty() ? "—" : row->row.published);
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      // What is wrong with all of them is said once.
       const std::string text = c == 0 || row->trained() ? OurText(*row, columns[c]) : "—";
-      const bool said = c > 0 && text.starts_with("failed: ") && text == OurText(*row, columns[c - 1]);
+      // What is wrong with a metric is said once.
+      const bool said = c > 0 && text.starts_with("failed: ") && columns[c].metric == columns[c - 1].metric &&
+                        text == OurText(*row, columns[c - 1]);
       line.push_back(said ? "—" : text);
     }
     line.push_back(row->result ? std::to_string(row->result->updates) : "—");

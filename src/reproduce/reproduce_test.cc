@@ -202,7 +202,9 @@ std::vector<Row> TinyRows(const ReproduceOptions&) {
 }
 void RenderTiny(Page& page) {
   page.Table({"kind"}, "paper",
-             {{"ours: KL", "mixture", "kl_data_model", ""}, {"back", "mixture", "kl_model_data", ""}});
+             {{"ours: KL", "mixture", "kl_data_model", ""},
+              {"back", "mixture", "kl_model_data", ""},
+              {"far", "quick", "frechet", ""}});
   page.Draw("panels", {.title = {}, .panels = {EmptyPanel("wild", page.rows()[1].Trouble())}}, "panels");
 }
 const Experiment kTiny = {"tiny", "for the test", TinyRows, RenderTiny};
@@ -231,9 +233,10 @@ TEST_F(Reproduce, ADivergedCellIsAResultThatSaysWhen) {
   EXPECT_THAT(page, HasSubstr("grbm train gmm-iso --set train.epochs=2"));
 
   CellResult failed = fine;
-  failed.metrics["mixture"] = {{"failed", {}, "no law"}};
+  failed.metrics["mixture"] = failed.metrics["quick"] = {{"failed", {}, "no law"}};
   WriteResultFile(ResultPath(cells[0].folder), failed);
-  EXPECT_THAT(ReadFile(RenderPage(kTiny, options, pool)), HasSubstr("| fine | 1.5 | failed: no law | — | 20 |"));
+  EXPECT_THAT(ReadFile(RenderPage(kTiny, options, pool)),
+              HasSubstr("| fine | 1.5 | failed: no law | — | failed: no law | 20 |"));
 }
 
 // Stops after so many questions.

@@ -36,9 +36,8 @@ void Render(Page& page) {
       "chain at a temperature of the batch size (its Gibbs and its adjusted Gibbs-Langevin have temperature 1, and its "
       "images are drawn at 100). Here the temperature alone differs; all rows make equally many updates at equal cost, "
       "and each model is sampled at the temperature at which it was trained. Steps above 0.04 variances sometimes "
-      "broke "
-      "down in the paper. Larger ones are tried at both ends, but where steps are in units of each unit's variance, or "
-      "the clip is another, that is not the paper's test: the settings above say it.");
+      "broke down in the paper. Larger ones are tried at both ends, but where steps are in units of each unit's "
+      "variance, or the clip is another, that is not the paper's test: the settings above say it.");
   page.Table({"temperature", "step size"}, "paper");
   page.DrawSamples("Samples of models trained at each temperature", 3,
                    [](const Row& row) { return fmt::format("temperature {}, step {}", row.labels[0], row.labels[1]); });

@@ -85,7 +85,7 @@ Outcome TrainOn(const Case& c, Ranks* ranks, int threads, int updates, const Tra
   Outcome outcome;
   for (int k = 0; k < updates; ++k) {
     trainer.set_ask([&] { return ranks->rank() == 0 ? k + 5 : -1; });
-    const UpdateMetrics m = trainer.Update(k % 2 == 0);
+    const UpdateMetrics m = trainer.Update(k % 2 == 1);
     if (ranks != nullptr && ranks->count() > 1) {
       EXPECT_EQ(trainer.answer(), k + 5) << "the first rank's, on all";
     }

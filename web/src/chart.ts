@@ -34,7 +34,7 @@ export interface ChartOptions {
   /** Charts of one group share the place that is pointed at, and the zoom. */
   group?: string;
   xText?: (x: number) => string;
-  tick?: (x: number) => string;
+  ticks?: (xs: number[]) => string[];
   /** Between ticks of x. */
   steps?: number[];
   /** Or where they are, between these ends. */
@@ -188,10 +188,10 @@ export class Chart {
         series.push({ stroke: color, width: 2, spanGaps: true, points: { show: false }, ...(line.dash ? { dash: line.dash } : {}) });
       }
     }
-    const tick = this.options.tick;
+    const texts = this.options.ticks ?? tickTexts;
     const places = this.options.places;
     const xLabels = (splits: number[]): string[] => {
-      const labels = tick ? splits.map(tick) : tickTexts(splits);
+      const labels = texts(splits);
       this.right = Math.max(12, Math.ceil(textWidth(labels[labels.length - 1] ?? "") / 2) + 3);
       return labels;
     };

@@ -83,7 +83,7 @@ export class Curves {
     return new Chart({
       title: name === "quick_distance" ? quickTitle : known.title, help: known.help, xLabel: this.axis, log: known.log ?? false, canLog: true,
       smooth: known.exact ? 0 : this.smooth, latest: true, group: "curves",
-      ...(this.axis === "time" ? { tick: durationText, xText: durationText, steps: TIME_STEPS } : { xText: (x: number) => `${this.axis} ${format(x)}` }),
+      ...(this.axis === "time" ? { ticks: (xs: number[]) => xs.map(durationText), xText: durationText, steps: TIME_STEPS } : { xText: (x: number) => `${this.axis} ${format(x)}` }),
     });
   }
 

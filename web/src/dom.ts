@@ -22,7 +22,7 @@ export function words(name: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** A number as a person reads it: four digits or so many, or a whole number in groups of three. */
+/** A number as a person reads it: with so many digits, or a whole number in groups of three. */
 export function format(value: number | null | undefined, digits = 4): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";

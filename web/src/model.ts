@@ -3,7 +3,7 @@ import { Chart, type Line } from "./chart";
 import { format, h, runColor, runDash, swatch } from "./dom";
 import { boxOf, Plane } from "./plane";
 import { mixingTable, numbersTable } from "./tables";
-import { logTicks } from "./ticks";
+import { logTicks, tickTexts } from "./ticks";
 import type { Run } from "./types";
 
 const planes: Plane[] = [];
@@ -56,7 +56,7 @@ export function varianceTable(runs: Run[]): HTMLElement | null {
 export const varianceChart = (): Chart =>
   new Chart({
     title: "Variances of the visible units", help: "How many units have each variance σ²", xLabel: "variance σ²",
-    xText: (x) => `σ² ≈ ${format(10 ** x)}`, tick: (x) => format(Number((10 ** x).toPrecision(3))),
+    xText: (x) => `σ² ≈ ${format(10 ** x)}`, ticks: (xs) => tickTexts(xs.map((x) => Number((10 ** x).toPrecision(12)))),
     places: (low, high) => logTicks(10 ** low, 10 ** high, 6).map(Math.log10),
   });
 

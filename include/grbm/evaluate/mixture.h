@@ -26,7 +26,7 @@ double KlFromFittedGaussian(const Mixture& mixture);
 
 // By component, the share of points within 3 standard deviations of its mean. points: rows × 2, two rows at least.
 std::vector<Estimate> ModeShares(const Mixture& mixture, ConstMatrix points);
-// The same of a density: its masses there, by quadrature, good to 1e-5 where nothing is narrower than half of these deviations.
+// The same of a density: its masses there, by quadrature, good to 1e-5 where nothing is narrower than a quarter of these deviations.
 std::vector<double> ModeMasses(const Mixture& mixture, const LogDensity2& log_density);
 
 }  // namespace grbm

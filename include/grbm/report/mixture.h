@@ -15,8 +15,8 @@ void ShareColors(std::span<DensityPanel> panels);
 // The same density with colours on a logarithmic scale, six decades down from the top of its range: modes that should not be
 // there are seen however faint they are.
 DensityPanel LogarithmicColors(DensityPanel panel);
-// The log-density itself, in nats below its highest point, in colours of its own: what the paper's figures show as negative
-// energies. A mode of next to no mass is seen as well as the others.
+// The log-density itself, in nats, 0 at its highest point, in colours of its own: what the paper's figures show as negative
+// energies. A mode of next to no mass is seen, too.
 DensityPanel PlaneLogDensity(const std::string& title, const std::string& caption, const LogDensity2& log_density);
 // points: points × 2.
 ScatterPanel PlanePoints(const std::string& title, const std::string& caption, Matrix points);
